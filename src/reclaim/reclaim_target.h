@@ -16,6 +16,7 @@ class ReclaimTarget {
   struct LogView {
     std::vector<LogZoneStatus> zones;
     std::vector<FramesOfFile> files;
+    bool complete = false;  // false before the mount has recovered the log; then the lists are empty
   };
 
   virtual ~ReclaimTarget() = default;
@@ -33,8 +34,8 @@ class ReclaimTarget {
   virtual bool IsHeld(ZoneId zone) const = 0;
   // Returns an unused log zone to the pool, for copies. Returns false if the log has none.
   virtual bool BorrowLogZone() = 0;
-  // Returns a log zone that the log does not need now, if there is one: for data, to which a zone was yielded.
-  virtual void ReturnSpareLogZone() = 0;
+  // Returns a log zone that the log does not need now to the pool, for data. Returns false if the log has none.
+  virtual bool ReturnSpareLogZone() = 0;
   // False once commits are impossible. Then pending garbage can never be reclaimed in this mount.
   virtual bool CanCommit() const = 0;
   // Called between zones. Returns true if it must be called again soon.

@@ -1,6 +1,7 @@
 #include "reclaim/reclaimer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/sync_point.h"
 
@@ -17,6 +18,12 @@ constexpr int kPauseFactor = 3;
 // Limit of failed attempts for each zone. The error does not tell whether the source is unreadable, which is
 // permanent, or a copy or commit failed, which may pass. Each attempt writes copies.
 constexpr int kTriesMax = 3;
+
+// True if a zone is on its way from the pool to the log, or back.
+bool AnyInTransit(std::span<const ZoneStatus> zones, const ReclaimTarget::LogView& log) {
+  const auto lent = std::ranges::count(zones, ZonePhase::kLog, &ZoneStatus::phase);
+  return log.complete && std::cmp_greater(lent, log.zones.size());
+}
 
 }  // namespace
 
@@ -85,9 +92,8 @@ bool Reclaimer::TakeFromLog(const ReclaimNeed& need) {
   if (need.urgency != ReclaimUrgency::kUrgent || need.victims != VictimZones::kAll) return false;
   // With an unused log zone the room may grow, so that a victim fits.
   if (!need.headroom_whole()) return target_.BorrowLogZone();
-  if (!zones_.reclaim().YieldLogZone()) return false;
-  target_.ReturnSpareLogZone();
-  return true;
+  const bool yields = zones_.reclaim().YieldLogZone();
+  return target_.ReturnSpareLogZone() || yields;
 }
 
 std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed& need) {
@@ -108,9 +114,11 @@ std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed&
 
 void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
   // Of two devices, a log zone can't help data.
+  const bool log_helps = need.victims != VictimZones::kData;
   const std::span<const LogZoneStatus> log_zones =
-      need.victims == VictimZones::kData ? std::span<const LogZoneStatus>() : search.log.zones;
-  const bool any = !busy_.empty() || AnyGarbagePending(search.zones, log_zones, block_size_);
+      log_helps ? search.log.zones : std::span<const LogZoneStatus>();
+  const bool any = !busy_.empty() || AnyGarbagePending(search.zones, log_zones, block_size_) ||
+                   (log_helps && AnyInTransit(search.zones, search.log));
   const bool lacks_room =
       need.victims == VictimZones::kLog && std::ranges::any_of(search.victims, [&](const Victim& victim) {
         return victim.kind == Victim::Kind::kLog && victim.copies > need.room;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <utility>
 
 #include "zone/zone_test_rig.h"
 
@@ -13,10 +14,18 @@ namespace {
 constexpr std::uint32_t kZones = 12;
 constexpr std::uint64_t kBlocks = 64;  // of a zone
 
+// The collector's thread calls both.
+struct LogOfTarget {
+  std::function<ReclaimTarget::LogView()> look = [] { return ReclaimTarget::LogView(); };
+  std::function<bool()> return_spare = [] { return false; };
+};
+
 class RunningReclaimer final : public ReclaimTarget {
  public:
-  RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone, bool all_held = false)
+  RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone, bool all_held = false,
+                   LogOfTarget log = {})
       : held(all_held),
+        log_(std::move(log)),
         empty_zone_(std::move(empty_zone)),
         zones_(zones),
         reclaimer_(zones, kTestBlock, *this) {
@@ -27,14 +36,14 @@ class RunningReclaimer final : public ReclaimTarget {
     reclaimer_.Join();
   }
 
-  LogView LookAtLog() override { return {}; }
+  LogView LookAtLog() override { return log_.look(); }
   Status Empty(const Victim& victim, const ExtentMover::Pause& pause) override {
     if (meanwhile) meanwhile(pause);
     return empty_zone_(victim.zone);
   }
   bool IsHeld(ZoneId) const override { return held; }
   bool BorrowLogZone() override { return false; }
-  void ReturnSpareLogZone() override {}
+  bool ReturnSpareLogZone() override { return log_.return_spare(); }
   bool CanCommit() const override { return can_commit; }
   bool FinishUp() override { return false; }
 
@@ -43,6 +52,7 @@ class RunningReclaimer final : public ReclaimTarget {
   std::function<void(const ExtentMover::Pause&)> meanwhile;  // set it before there is a need
 
  private:
+  const LogOfTarget log_;
   const std::function<Status(ZoneId)> empty_zone_;
   ZoneManager& zones_;
   Reclaimer reclaimer_;
@@ -261,6 +271,48 @@ TEST_F(ReclaimerTest, AWriterWaitsForADeadZoneThatAReaderPins) {
   EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
   Thread ends("reader", [&] { reader = ZonePin(); });
   EXPECT_TRUE(Acquire(Soon()));
+}
+
+// The log holds a zone that it can do without. It lists the zone only after the collector has asked for it in vain.
+class LateLogZoneTest : public ReclaimerTest {
+ protected:
+  LateLogZoneTest() {
+    zones_->RemoveLive({live_.data(), 1});
+    const auto lent = zones_->LendLogZone(Soon());
+    EXPECT_TRUE(lent) << lent.error().ToString();
+    lent_ = *lent;
+  }
+  Result<ZoneWriter> AcquireBeside(bool log_is_recovered) {
+    const auto look = [&] {
+      ReclaimTarget::LogView view{.complete = log_is_recovered};
+      if (asked_ && log_is_recovered) view.zones.push_back({.zone = lent_, .writable = true});
+      return view;
+    };
+    const auto return_spare = [&] {
+      if (!std::exchange(asked_, true) || !log_is_recovered) return false;
+      zones_->ReturnLogZone(lent_);
+      return true;
+    };
+    RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); },
+                             /*all_held=*/false, {look, return_spare});
+    return Acquire(Soon());
+  }
+
+ private:
+  ZoneId lent_;
+  bool asked_ = false;  // on the collector's thread
+};
+
+TEST_F(LateLogZoneTest, DataWaitsForAZoneThatTheLogIsGettingAndCanDoWithout) {
+  const auto writer = AcquireBeside(/*log_is_recovered=*/true);
+  EXPECT_TRUE(writer) << writer.error().ToString();
+}
+
+TEST_F(LateLogZoneTest, BeforeTheLogIsRecoveredDataDoesNotWaitForIt) {
+  const SteadyTime begin = SteadyNow();
+  const auto refused = AcquireBeside(/*log_is_recovered=*/false);
+  EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(30)) << "the writer waited for its deadline";
 }
 
 TEST_F(ReclaimerTest, ABusyZoneIsTriedAgainUntilItIsFree) {

@@ -22,6 +22,7 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
   static_cast<void>(deps_.log.supply().ReleaseDead());
   LogView view;
   if (!logs_recovered_) return view;
+  view.complete = true;
   view.zones = deps_.log.zones().Zones();
   std::map<ZoneId, std::uint64_t> known;
   std::vector<std::shared_ptr<FramedFile>> files = deps_.logs.All();

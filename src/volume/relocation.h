@@ -77,7 +77,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
       EXCLUDES(mover_mutex_);
   bool IsHeld(ZoneId zone) const override { return deps_.files.HoldsZone(zone); }
   bool BorrowLogZone() override { return deps_.log.supply().GiveBackReady(); }
-  void ReturnSpareLogZone() override { deps_.log.supply().GiveBackReady(LogZones::Unwritten::kSpare); }
+  bool ReturnSpareLogZone() override { return deps_.log.supply().GiveBackReady(LogZones::Unwritten::kSpare); }
   bool CanCommit() const override { return deps_.commits.health().ok(); }
   // Tries the pending relocations again; true while there are any.
   bool FinishUp() override EXCLUDES(mutex_);
