@@ -19,8 +19,8 @@ struct Geometry {
   std::uint32_t log_max_open = 0;
   std::uint32_t log_max_active = 0;
   std::uint64_t max_append_bytes = 0;  // longest zone append in bytes; 0: not supported
-  std::uint64_t max_copy_bytes =
-      0;  // longest copy inside the device in bytes (ZonedDevice::Copy); 0: not supported
+  // The longest ZonedDevice::Copy in bytes, a multiple of the block size; 0: not supported.
+  std::uint64_t max_copy_bytes = 0;
   // The random write area of a zone (ZRWA, ZonedDevice::OpenRandom): its bytes, 0 if there is none; the unit of a commit in
   // bytes; the number of zones that may have one at a time.
   std::uint64_t random_area_bytes = 0;

@@ -32,10 +32,6 @@ bool Follows(const Extent& extent, DeviceOffset place, const Geometry& geometry)
   return extent.place + extent.length == place && geometry.ZoneOf(extent.place) == geometry.ZoneOf(place);
 }
 
-std::uint64_t LongestCopy(const Geometry& geometry) {
-  return std::min(RoundDown(geometry.max_copy_bytes, geometry.block_size), kWriteBytes);
-}
-
 }  // namespace
 
 ExtentMover::ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& sink, MovableFiles& files,
@@ -44,7 +40,7 @@ ExtentMover::ExtentMover(ZonedDevice& device, ZoneManager& zones, ExtentSink& si
       zones_(zones),
       sink_(sink),
       files_(files),
-      longest_copy_(device_copy ? LongestCopy(device.geometry()) : 0),
+      longest_copy_(device_copy ? std::min(device.geometry().max_copy_bytes, kWriteBytes) : 0),
       piece_{.capacity = kPieceBytes},
       check_{.capacity = kPieceBytes},
       window_{.capacity = kWindowBytes} {}
