@@ -7,7 +7,7 @@ import re
 
 from cpp_statements import statements
 
-MAX_FUNCTIONS = 24
+MAX_FUNCTIONS = 30
 
 NO_FUNCTION = re.compile(r"(using|friend|static_assert|typedef|enum|class|struct|union|namespace|#)\b")
 CLASS = re.compile(r"^(?:template\s*)?(?:class|struct|union)\s+(?:\[\[\w+\]\]\s*)?(?:[A-Z_]+\s+)?([\w:]+)[^()]*$")
