@@ -205,6 +205,15 @@ bool SharedMemory::MakerLives() const {
   return false;
 }
 
+void SharedMemory::HandOver(std::optional<std::uint32_t> user) {
+  if (!fd_.valid() || fork_guard_.InChild()) return;
+  void* const zeros = mmap(memory_.data(), memory_.size(), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  // If either fails, only root can take the bytes over.
+  if (zeros != MAP_FAILED && user && geteuid() == 0) static_cast<void>(!fchown(fd_.get(), *user, -1U));
+  flock(fd_.get(), LOCK_UN);
+}
+
 Status SharedMemory::Unlink() {
   struct stat named{};
   struct stat own{};

@@ -74,6 +74,9 @@ class SharedMemory {
   // moment; a concurrent Open(kTakeOver) retries.
   bool MakerLives() const;
 
+  // For the maker: leaves the file to other processes. Gives it to `user`, if there is one and this process is root's, and
+  // releases the lock. Afterwards the memory is private and reads as zeros, because that user may shorten the file.
+  void HandOver(std::optional<std::uint32_t> user);
   // Removes the file's name, unless another file has that name now. The memory stays valid.
   [[nodiscard]] Status Unlink();
 

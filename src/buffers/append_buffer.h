@@ -58,7 +58,9 @@ class AppendBuffer {
   ByteView payload() const { return buffer_.View(PayloadAt(), length()); }
   std::size_t capacity() const { return buffer_.capacity(); }
   // True if the buffered bytes survive the death of the process.
-  bool survives_process() const { return slot_ != BufferArea::kNoSlot && !area_->retired(); }
+  bool survives_process() const { return in_slot() && !area_->retired(); }
+  // True if the next mount finds the buffered bytes, also after the area was retired.
+  bool in_slot() const { return slot_ != BufferArea::kNoSlot; }
   // Header room and payload, to pass to FrameWriter::Write.
   AlignedBuffer& whole() { return buffer_; }
 

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class BufferArea {
   void Forget(std::uint64_t owner) EXCLUDES(mutex_);
   // True if a tail was given up and not forgotten yet.
   bool HasGivenUp() const EXCLUDES(mutex_);
+  // Leaves the file to the next mount, and to `user` as SharedMemory::HandOver does. Buffers read as zeros afterwards.
+  void HandOver(std::optional<std::uint32_t> user) { memory_.HandOver(user); }
   // Removes the name of the file. Buffers that are still in use stay usable, as private memory.
   [[nodiscard]] Status Remove() { return memory_.Unlink(); }
 

@@ -255,11 +255,26 @@ TEST_F(BufferAreaTest, BuffersOfAnotherMountAreRefused) {
   KeepPlace();
   Die(Buffer(1, 0, "abc"));
   WhoseBuffers whose = Whose();
+  whose.epoch = 6;
+  EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption) << "of a later mount";
   whose.epoch = 8;
-  EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption);
+  whose.key.back() ^= 1;
+  EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption) << "of an earlier mount, another file";
   whose = Whose();
   whose.volume = Uuid::Generate();
   EXPECT_EQ(CodeOf(OpenOrphanedBuffers(whose)), Code::kCorruption);
+}
+
+// A mount that could not take them over left them named.
+TEST_F(BufferAreaTest, BuffersOfAnEarlierMountCountIfTheMetadataHasTheirKey) {
+  KeepPlace();
+  Die(Buffer(1, 0, "abc"));
+  WhoseBuffers whose = Whose();
+  whose.epoch = 9;
+  const auto left = OpenOrphanedBuffers(whose);
+  ASSERT_TRUE(left) << left.error().ToString();
+  ASSERT_EQ(left->pieces.size(), 1u);
+  EXPECT_EQ(left->pieces.front().bytes.size(), 3u);
 }
 
 TEST_F(BufferAreaTest, ASweepRemovesOnlyFilesOfThisDevice) {

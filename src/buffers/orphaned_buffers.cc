@@ -25,7 +25,9 @@ Error Damaged(const std::string& path, const std::string& what) {
 }
 
 Status CheckIsOfMount(const BufferAreaHeader& header, const WhoseBuffers& whose, const std::string& path) {
-  if (header.epoch != whose.epoch ||
+  // A mount without room in its own buffers leaves those of an earlier mount named. The key proves that they are these.
+  const bool may_be_older = !whose.key.empty() && header.epoch < whose.epoch;
+  if ((header.epoch != whose.epoch && !may_be_older) ||
       std::memcmp(header.volume, whose.volume.bytes.data(), sizeof(header.volume)) != 0) {
     return Fail(Damaged(path, "belongs to another mount"));
   }

@@ -18,7 +18,7 @@ class DeleteAction : public Action {
       return Fail(deleted.error().Advise("zenfs rmdir removes directories"));
     }
     ZENFS_RETURN_IF_ERROR(deleted);
-    ZENFS_RETURN_IF_ERROR(volume->Unmount());
+    ZENFS_RETURN_IF_ERROR(device_.Unmount(*volume, console));
     return 0;
   }
 

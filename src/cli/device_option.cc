@@ -123,10 +123,22 @@ Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite(Console& console) c
   ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kExclusive));
   named.mount_options.discard_unsynced |= discard_unsynced_;
   ZENFS_ASSIGN_OR_RETURN(auto volume, Volume::Mount(std::move(named.device), named.mount_options));
-  for (const std::string& notice : volume->notices()) {
+  PrintNotices(volume->notices(), console);
+  return volume;
+}
+
+Status DeviceOption::Unmount(Volume& volume, Console& console) const {
+  const std::size_t before = volume.notices().size();
+  const Status unmounted = volume.Unmount();
+  const std::vector<std::string> notices = volume.notices();
+  PrintNotices(std::span(notices).subspan(std::min(before, notices.size())), console);
+  return unmounted;
+}
+
+void DeviceOption::PrintNotices(std::span<const std::string> notices, Console& console) const {
+  for (const std::string& notice : notices) {
     console.PrintError(fmt::format("{}: note: {}", app_.get_name(), Printable(notice)));
   }
-  return volume;
 }
 
 }  // namespace zenfs

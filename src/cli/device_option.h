@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,12 @@ class DeviceOption {
   // the name of the process that has the device, and of Volume::Mount. Prints the notices of the
   // mount (damage, lost data) to `console`, one line each: the next mount will not repeat them.
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadWrite(Console& console) const;
+  // Unmounts such a volume, and prints the notices that were added since.
+  [[nodiscard]] Status Unmount(Volume& volume, Console& console) const;
 
  private:
+  void PrintNotices(std::span<const std::string> notices, Console& console) const;
+
   const CLI::App& app_;
   const Use use_;
   std::vector<std::string> zbd_;

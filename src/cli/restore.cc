@@ -33,7 +33,7 @@ class RestoreAction : public Action {
     options_.stop = &StopOnInterrupt();
     TransferConsole shown(console, "restore", json_);
     const auto summary = RunRestore(*volume, options_, shown);
-    const Status unmounted = volume->Unmount();
+    const Status unmounted = device_.Unmount(*volume, console);
     ZENFS_RETURN_IF_ERROR(summary);
     ZENFS_RETURN_IF_ERROR(unmounted);
     shown.Summarize(Json{{"files", summary->files},

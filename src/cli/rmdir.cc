@@ -26,7 +26,7 @@ class RmdirAction : public Action {
       return Fail(Code::kNotEmpty, removed.error().text() + "; --force also removes its contents");
     }
     ZENFS_RETURN_IF_ERROR(removed);
-    ZENFS_RETURN_IF_ERROR(volume->Unmount());
+    ZENFS_RETURN_IF_ERROR(device_.Unmount(*volume, console));
     return 0;
   }
 

@@ -29,6 +29,10 @@ class FlushedTail {
   ~FlushedTail();
 
   bool empty() const { return buffer_.empty(); }
+  // True if it keeps all of a file of `size` bytes that is not committed. `revision`: PlainContent::revision().
+  bool Keeps(std::uint64_t size, std::uint64_t revision) const {
+    return !empty() && end() == size && revision_ == revision;
+  }
   // The file offsets behind the last byte, and of the first byte that is kept here and not in an extent. Precondition:
   // !empty().
   std::uint64_t end() const { return buffer_.end(); }

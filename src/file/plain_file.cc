@@ -109,6 +109,11 @@ Result<bool> PlainFile::TryFlush() {
   return FlushTail(file_);
 }
 
+bool PlainFile::KeptForNextMount() const {
+  MutexLock lock(file_.mutex);
+  return file_.flushed.Keeps(file_.content.size(), file_.content.revision());
+}
+
 bool PlainFile::HasFlushedBytes() const {
   MutexLock lock(file_.mutex);
   return !file_.flushed.empty();

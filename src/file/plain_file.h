@@ -88,6 +88,8 @@ class PlainFile {
   [[nodiscard]] Result<bool> TryFlush() EXCLUDES(file_.mutex);
   // True while an append buffer keeps an uncommitted part of the file.
   bool HasFlushedBytes() const EXCLUDES(file_.mutex);
+  // True if the next mount finds all bytes that are not committed, in shared memory.
+  bool KeptForNextMount() const EXCLUDES(file_.mutex);
   // Releases the append buffer. Call this once the file has no name.
   void ForgetFlushedBytes() EXCLUDES(file_.mutex);
 

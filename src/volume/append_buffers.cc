@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "buffers/buffer_area_place.h"
 #include "metrics/metrics_page.h"
 
@@ -11,7 +13,7 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
                                                            const MountOptions& mount_options,
                                                            Metrics& metrics,
                                                            std::vector<std::string>& notices) {
-  auto buffers = std::make_unique<AppendBuffers>();
+  auto buffers = std::make_unique<AppendBuffers>(request);
   const std::string& asked = mount_options.flush_directory;
   if (asked == "none" || request.identity.empty()) return buffers;
   const std::string directory = asked == "auto" ? DefaultSharedMemoryDirectory() : asked;
@@ -25,8 +27,8 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
                               .identity = request.identity,
                               .volume = request.volume,
                               .epoch = request.epoch,
-                              .slots = mount_options.append_buffers,
-                              .buffer_bytes = request.buffer_bytes,
+                              .slots = std::max(mount_options.append_buffers, request.least.slots),
+                              .buffer_bytes = std::max(request.buffer_bytes, request.least.buffer_bytes),
                               .metrics_bytes = kMetricsPageBytes};
   Result<std::shared_ptr<BufferArea>> made = BufferArea::Create(options);
   if (!made) {
@@ -64,13 +66,17 @@ void AppendBuffers::Forget(FileId id) {
 
 Status AppendBuffers::CheckNothingGivenUp(const std::string& device_name) const {
   if (area_ == nullptr || !area_->HasGivenUp()) return {};
-  return Fail(Code::kIo,
+  return Fail(Code::kNoSpace,
               fmt::format("{}: flushed bytes could not be written when their files were closed; {} keeps "
                           "them for the next mount",
                           device_name, area_->path()));
 }
 
 Status AppendBuffers::Remove() { return area_ == nullptr ? Status() : area_->Remove(); }
+
+void AppendBuffers::HandOver() {
+  if (area_ != nullptr) area_->HandOver(user_);
+}
 
 void AppendBuffers::Abandon() {
   if (Retire() && !may_be_named_) IgnoreError(area_->Remove());

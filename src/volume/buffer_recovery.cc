@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "format/frame_time.h"
+#include "base/assert.h"
+#include "format/buffer_area_layout.h"
 #include "volume/file_names.h"
 #include "volume/waiting_bytes.h"
 
@@ -57,7 +59,7 @@ Result<std::optional<State>> BufferRecovery::CommitExtents(Metalog& metalog, con
     const auto is_there = [&](const Extent& extent) {
       return StandsOnDevice(*device_->device, zones.report, extent);
     };
-    // If the device has lost some of them, ReplayPiece finds a gap and reports it.
+    // If the device has lost some of them, TakeOver finds a gap and reports it.
     if (std::ranges::all_of(piece.uncommitted->extents, is_there)) edits.emplace_back(*piece.uncommitted);
   }
   if (edits.empty()) return std::nullopt;
@@ -88,65 +90,76 @@ std::set<FileId> BufferRecovery::PlainFiles(const State& state) const {
   return files;
 }
 
-Status BufferRecovery::Replay(const State& state, LogSpace& log, RecoveredLogs& logs,
-                              std::vector<ZonePin>& pins) {
+AppendBuffers::Shape BufferRecovery::shape() const {
+  AppendBuffers::Shape shape;
+  for (const OrphanedBytes& piece : left_.pieces) {
+    shape.slots += 1;
+    shape.buffer_bytes = std::max(shape.buffer_bytes,
+                                  RoundUp(kBufferAreaPayloadAt + piece.bytes.size(), kBufferAreaHeaderBytes));
+  }
+  return shape;
+}
+
+Status BufferRecovery::TakeOver(const State& state, const RecoveredLogs& logs, const AppendBuffers& present) {
   for (const OrphanedBytes& piece : left_.pieces) {
     const auto replayed = logs.find(piece.owner);
     // The file was deleted, was never durable and so never flushed, or its bytes were committed since.
     if (replayed == logs.end()) continue;
-    const Status brought = ReplayPiece(state, piece, log, replayed->second, pins);
-    if (!brought.ok()) {
-      return Fail(brought.error().With(
-          fmt::format("{}: recovering bytes that were flushed and not synced, from {} (mount with "
-                      "discard_unsynced to discard them)",
-                      device_->name, left_.memory.path())));
+    const auto before = taken_over_.find(piece.owner);
+    const std::uint64_t have =
+        before == taken_over_.end() ? replayed->second.index.end() : before->second.second.end();
+    if (piece.end() <= have) continue;  // they reached the device before the process died
+    if (piece.file_offset > have) {     // they were in the device's cache and were lost with the power
+      device_->notices.push_back(fmt::format(
+          "{}: the device has lost bytes {} to {}, which were flushed and not synced; the {} bytes "
+          "after them are lost too",
+          FileNames(state).Describe(piece.owner), have, piece.file_offset, piece.bytes.size()));
+      continue;
     }
+    ZENFS_RETURN_IF_ERROR(TakeOverPiece(piece, have, present));
   }
   return {};
 }
 
-Status BufferRecovery::ReplayPiece(const State& state, const OrphanedBytes& piece, LogSpace& log,
-                                   ReplayedLog& replayed, std::vector<ZonePin>& pins) {
-  const std::uint64_t have = replayed.index.end();
-  if (piece.end() <= have) return {};  // they reached the device before the process died
-  if (piece.file_offset > have) {      // they were in the device's cache and were lost with the power
-    device_->notices.push_back(
-        fmt::format("{}: the device has lost bytes {} to {}, which were flushed and not synced; the {} bytes "
-                    "after them are lost too",
-                    FileNames(state).Describe(piece.owner), have, piece.file_offset, piece.bytes.size()));
-    return {};
+Status BufferRecovery::TakeOverPiece(const OrphanedBytes& piece, std::uint64_t have,
+                                     const AppendBuffers& present) {
+  FrameBuffers::TakenOver& taken_over = taken_over_[piece.owner];
+  if (!taken_over.first.empty()) {
+    return Fail(Code::kCorruption, fmt::format("{}: {} has more than two buffers of file {}", device_->name,
+                                               left_.memory.path(), piece.owner.value));
   }
+  // No mount may find the second part of a file's bytes without the first.
+  const bool behind_private = !taken_over.second.empty() && !taken_over.second.in_slot();
+  if (!taken_over.second.empty()) std::swap(taken_over.first, taken_over.second);
+  AppendBuffer& buffer = taken_over.second;
   const ByteView bytes = piece.bytes.subspan(have - piece.file_offset);
-  AlignedBuffer frame(RoundUp(kFrameHeaderBytes + bytes.size(), device_->geometry.block_size));
-  frame.Resize(kFrameHeaderBytes);
-  frame.Append(bytes);
-  LogWindow window =
-      replayed.open_window.value_or(LogWindow{.epoch = state.epoch(),
-                                              .first_sequence = state.FindFile(piece.owner)->next_sequence,
-                                              .last_sequence = 0,
-                                              .end = have});
-  const std::uint64_t sequence = replayed.open_window ? window.last_sequence + 1 : window.first_sequence;
-  const std::uint16_t time =
-      piece.appended_seconds == 0 ? 0 : EncodeFrameTime(piece.appended_seconds, replayed.mtime_seconds);
-  ZENFS_ASSIGN_OR_RETURN(std::vector<PlacedFrame> placed, log.writer().Write({.owner = piece.owner.value,
-                                                                              .sequence = sequence,
-                                                                              .file_offset = have,
-                                                                              .buffer = &frame,
-                                                                              .epoch = state.epoch(),
-                                                                              .time = time}));
-  for (PlacedFrame& part : placed) {
-    const ZoneId zone = part.pin.zone();
-    replayed.index.Append(part.ToPiece());
-    replayed.zones[zone] += part.device_bytes;
-    // OpenLogs counts it again, with all frames of the file.
-    log.zones().RemoveLive(zone, {part.device_bytes, part.length});
-    pins.push_back(std::move(part.pin));
-    window.last_sequence = part.sequence;
-  }
-  window.end = replayed.index.end();
-  replayed.open_window = window;
-  replayed.mtime_seconds = DecodeFrameTime(time, replayed.mtime_seconds).value_or(replayed.mtime_seconds);
+  buffer.Begin(behind_private ? nullptr : present.area(),
+               RoundUp(kBufferAreaPayloadAt + bytes.size(), device_->geometry.block_size), piece.owner.value,
+               have);
+  const std::size_t taken = buffer.Append(bytes, piece.appended_seconds);
+  ZENFS_CHECK(taken == bytes.size(), "a buffer has less room than was asked for");
+  taken_over.appended_seconds = piece.appended_seconds;
+  needs_old_buffers_ = needs_old_buffers_ || !buffer.in_slot();
   return {};
+}
+
+std::set<FileId> BufferRecovery::TakenOver() const {
+  std::set<FileId> files;
+  for (const auto& [file, buffers] : taken_over_) files.insert(file);
+  return files;
+}
+
+FrameBuffers::TakenOver BufferRecovery::BytesOf(FileId file) {
+  const auto found = taken_over_.find(file);
+  return found == taken_over_.end() ? FrameBuffers::TakenOver() : std::exchange(found->second, {});
+}
+
+Error BufferRecovery::NoRoom(const Error& cause) const {
+  return cause.With(
+      fmt::format("{}: bytes that were flushed and not synced wait in {}. Mount with flush_dir:DIRECTORY, a "
+                  "tmpfs with room for {} bytes, "
+                  "to keep them there until the device has room (or with discard_unsynced to discard them)",
+                  device_->name, left_.memory.path(), shape().slots * shape().buffer_bytes));
 }
 
 void BufferRecovery::Remove(const AppendBuffers& present) {

@@ -47,17 +47,23 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   return replayed;
 }
 
-std::vector<Edit> SealEdits(const RecoveredLogs& logs, const State& state) {
+std::vector<Edit> SealEdits(const RecoveredLogs& logs, const State& state,
+                            const std::set<FileId>& taken_over) {
   std::vector<Edit> edits;
   for (const auto& [id, log] : logs) {
-    if (!log.open_window) continue;
     const auto record = state.FindFile(id);
+    const bool becomes_framed = record->shape == FileShape::kPlain && taken_over.contains(id);
+    if (!log.open_window && !becomes_framed) continue;
     SealLog seal{.id = id,
                  .windows = record->windows,
-                 .next_sequence = log.open_window->last_sequence + 1,
-                 .size = log.open_window->end,
+                 .next_sequence = record->next_sequence,
+                 .size = record->size,
                  .mtime_seconds = log.mtime_seconds};
-    seal.windows.push_back(*log.open_window);
+    if (log.open_window) {
+      seal.windows.push_back(*log.open_window);
+      seal.next_sequence = log.open_window->last_sequence + 1;
+      seal.size = log.open_window->end;
+    }
     edits.push_back(std::move(seal));
   }
   return edits;

@@ -25,8 +25,9 @@ using RecoveredLogs = std::unordered_map<FileId, ReplayedLog>;
                                                std::span<const ZoneInfo> report,
                                                const std::set<FileId>& plain_tails);
 
-// The edits that seal every log with an open window. Once they are committed, frames beyond the found ones are dead for
-// ever. The caller must flush the device before the commit.
-[[nodiscard]] std::vector<Edit> SealEdits(const RecoveredLogs& logs, const State& state);
+// The edits that seal every log with an open window, and make the plain files of `taken_over` framed. Once they are committed,
+// frames beyond the found ones are dead forever. The caller must flush the device before the commit.
+[[nodiscard]] std::vector<Edit> SealEdits(const RecoveredLogs& logs, const State& state,
+                                          const std::set<FileId>& taken_over);
 
 }  // namespace zenfs

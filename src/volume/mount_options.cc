@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "base/bytes.h"
@@ -63,12 +64,12 @@ Result<std::string> File(const std::string& key, const std::string& value) {
 
 }  // namespace
 
-std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_size) {
+std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_capacity) {
   constexpr std::uint64_t kLeast = 256 << 10;
   constexpr std::uint64_t kMost = 2 << 20;  // a drive without a write buffer takes about 4 ms for it
   constexpr std::uint64_t kPartOfZone = 16;
   return options.wal_buffer_bytes.value_or(
-      RoundDown(std::clamp(zone_size / kPartOfZone, kLeast, kMost), kLeast));
+      RoundDown(std::clamp(std::bit_ceil(zone_capacity) / kPartOfZone, kLeast, kMost), kLeast));
 }
 
 Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, std::string>>& pairs) {

@@ -53,9 +53,9 @@ struct MountOptions {
   friend bool operator==(const MountOptions&, const MountOptions&) = default;
 };
 
-// The size of a framed file's buffer on a device with zones of `zone_size` bytes. The default is a part of a zone, so that
-// the buffers of a few logs are no load on a device of small zones.
-[[nodiscard]] std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_size);
+// The size of a framed file's buffer if log zones have a capacity of `zone_capacity` bytes. The default is a part of a zone, so
+// that the buffers of a few logs are no load on a device of small zones.
+[[nodiscard]] std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_capacity);
 
 // Errors: kInvalidArgument, which names the unknown key or the bad value and lists all keys.
 [[nodiscard]] Result<MountOptions> ParseMountOptions(

@@ -31,9 +31,9 @@ std::shared_ptr<OpenFile> OpenFileFactory::New(FileId id, FileShape shape, Lifet
   return file;
 }
 
-std::shared_ptr<FramedFile> OpenFileFactory::RecoveredLog(const FileRecord& record,
-                                                          ReplayedLog replayed) const {
-  return std::make_shared<FramedFile>(FramedDeps(), record, std::move(replayed));
+std::shared_ptr<FramedFile> OpenFileFactory::RecoveredLog(const FileRecord& record, ReplayedLog replayed,
+                                                          FrameBuffers::TakenOver taken_over) const {
+  return std::make_shared<FramedFile>(FramedDeps(), record, std::move(replayed), std::move(taken_over));
 }
 
 PlainFile::Deps OpenFileFactory::PlainDeps(FileId id) const {
@@ -54,7 +54,7 @@ FramedFile::Deps OpenFileFactory::FramedDeps() const {
           .drain = options_.wal == WalSending::kBlocking ? nullptr : &deps_.drain,
           .buffers = deps_.buffers.area(),
           .epoch = epoch_,
-          .buffer_bytes = WalBufferBytes(options_, deps_.device.geometry().zone_size)};
+          .buffer_bytes = deps_.buffers.buffer_bytes()};
 }
 
 }  // namespace zenfs

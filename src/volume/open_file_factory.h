@@ -36,7 +36,8 @@ class OpenFileFactory {
   // A new, empty file.
   std::shared_ptr<OpenFile> New(FileId id, FileShape shape, Lifetime lifetime) const;
   // A framed file that the mount has replayed; `record` is sealed.
-  std::shared_ptr<FramedFile> RecoveredLog(const FileRecord& record, ReplayedLog replayed) const;
+  std::shared_ptr<FramedFile> RecoveredLog(const FileRecord& record, ReplayedLog replayed,
+                                           FrameBuffers::TakenOver taken_over) const;
 
  private:
   PlainFile::Deps PlainDeps(FileId id) const;

@@ -39,15 +39,32 @@ Result<std::unique_ptr<ZoneManager>> AccountZones(MountedDevice& device, const S
   return zones;
 }
 
+// Zones of the log's device, in bytes.
+std::uint64_t LogZoneCapacity(const MountedDevice& device, const std::vector<ZoneInfo>& report) {
+  std::uint64_t capacity = 0;
+  for (const ZoneInfo& zone : report) {
+    if (device.geometry.log_zones == 0 || device.geometry.OnLogDevice(zone.id))
+      capacity = std::max(capacity, zone.capacity);
+  }
+  return capacity;
+}
+
+// The user whose process mounts the volume usually. If root mounts it once to free space, that user must be able to take over
+// what still waits.
+std::optional<std::uint32_t> UserOfBuffers(const MountedDevice& device, const State& state) {
+  const SetBufferPlace& last = state.buffers();
+  return last.key.empty() ? device.device->owner() : last.maker;
+}
+
 Status StartReclaim(VolumeParts& parts) {
   return parts.device.options.reclaim ? parts.reclaimer.Start() : Status();
 }
 
 // All log zones may be full, because a mount that dies early releases none. So dead zones are released and reset first, and
 // a commit must precede that. The found frames are not counted as live yet, so their zones are pinned.
-Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& parts, RecoveredLogs& logs,
-                     std::vector<ZonePin>& pins) {
-  if (orphans.empty() && !HasSyncBlocks(logs)) return {};
+Status RecoverSyncBlocks(const State& state, VolumeParts& parts, RecoveredLogs& logs,
+                         std::vector<ZonePin>& pins) {
+  if (!HasSyncBlocks(logs)) return {};
   for (const auto& [id, log] : logs) {
     for (const auto& [zone, bytes] : log.zones) pins.push_back(parts.zones->Pin(zone));
   }
@@ -57,26 +74,28 @@ Status ReplayOrphans(BufferRecovery& orphans, const State& state, VolumeParts& p
   std::set<FileId> recovering;
   for (const auto& [id, log] : logs) recovering.insert(id);
   parts.relocation.KeepUntilRecovered(std::move(recovering));
-  ZENFS_RETURN_IF_ERROR(StartReclaim(parts));  // Replay may need room that only reclaim can make
-  ZENFS_RETURN_IF_ERROR(MoveSyncBlocks(parts.device, parts.log, logs, pins));
-  return orphans.Replay(state, parts.log, logs, pins);
+  ZENFS_RETURN_IF_ERROR(StartReclaim(parts));  // the frames may need room that only reclaim can make
+  return MoveSyncBlocks(parts.device, parts.log, logs, pins);
 }
 
 // The first commit of the mount: seals the logs, begins the epoch and names the append buffers.
-Status CommitMount(VolumeParts& parts, const State& state, const RecoveredLogs& logs) {
-  std::vector<Edit> edits = SealEdits(logs, state);
+Status CommitMount(VolumeParts& parts, const State& state, const RecoveredLogs& logs,
+                   const BufferRecovery& orphans) {
+  std::vector<Edit> edits = SealEdits(logs, state, orphans.TakenOver());
   edits.push_back(BeginEpoch{parts.epoch});
   edits.push_back(RaiseCounters{state.next_id() + IdAllocator::kBatch, state.next_generation()});
-  if (auto name = parts.buffers->Name(state.buffer_place())) edits.push_back(*std::move(name));
+  if (!orphans.needs_old_buffers()) {
+    if (auto name = parts.buffers->Name(state.buffer_place())) edits.push_back(*std::move(name));
+  }
   return parts.metalog->Commit(std::move(edits), {.data_since = FlushMark::AtOpen()});
 }
 
 // Opens the framed files from the records in the catalog, which are sealed now.
-void OpenLogs(VolumeParts& parts, RecoveredLogs& logs) {
+void OpenLogs(VolumeParts& parts, RecoveredLogs& logs, BufferRecovery& orphans) {
   for (auto& [id, log] : logs) {
     const auto record = parts.catalog.FindFile(id);
-    if (record->shape == FileShape::kPlain) continue;  // no frame of it was found
-    parts.logs.Add(parts.factory.RecoveredLog(*record, std::move(log)));
+    if (record->shape == FileShape::kPlain) continue;  // nothing behind its extents was found
+    parts.logs.Add(parts.factory.RecoveredLog(*record, std::move(log), orphans.BytesOf(id)));
   }
   parts.relocation.LogsAreRecovered();
 }
@@ -84,11 +103,12 @@ void OpenLogs(VolumeParts& parts, RecoveredLogs& logs) {
 Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneInfo>& report,
                  BufferRecovery& orphans, RecoveredLogs& logs, std::vector<ZonePin>& pins) {
   for (const auto& [id, zone] : state.log_zones()) parts.log.Adopt(zone, report[id.value]);
-  ZENFS_RETURN_IF_ERROR(ReplayOrphans(orphans, state, parts, logs, pins));
+  ZENFS_RETURN_IF_ERROR(RecoverSyncBlocks(state, parts, logs, pins));
+  ZENFS_RETURN_IF_ERROR(orphans.TakeOver(state, logs, *parts.buffers));
   SyncPoint::Reach("mount:replayed");
   parts.log.FinishSpares();
-  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs));
-  OpenLogs(parts, logs);
+  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans));
+  OpenLogs(parts, logs, orphans);
   parts.log.ResetSyncZones();
   return {};
 }
@@ -124,7 +144,9 @@ Result<std::unique_ptr<TraceRecorder>> OpenTrace(const MountedDevice& device, co
 // The parts of a mount whose first commit has succeeded. From now on only an unmount may end it.
 struct Mounted {
   std::unique_ptr<VolumeParts> parts;
-  bool resets_run = false;  // the threads of the zone manager and the collector already run
+  BufferRecovery orphans;
+  std::set<FileId> taken_over;  // files with bytes in buffers that `orphans` has taken over
+  bool resets_run = false;      // the threads of the zone manager and the collector already run
 };
 
 Result<Mounted> Recover(MountedDevice& device) {
@@ -160,26 +182,32 @@ Result<Mounted> Recover(MountedDevice& device) {
                            .identity = device.device->identity(),
                            .volume = device.superblock.uuid,
                            .epoch = state.epoch() + 1,
-                           .buffer_bytes = WalBufferBytes(device.options, device.geometry.zone_size)},
+                           .buffer_bytes = WalBufferBytes(device.options, LogZoneCapacity(device, report)),
+                           .least = orphans.shape(),
+                           .user = UserOfBuffers(device, state)},
                           device.options, device.metrics, device.notices));
-  Mounted mounted{.resets_run = !orphans.empty() || HasSyncBlocks(logs)};
-  mounted.parts = std::make_unique<VolumeParts>(device,
-                                                VolumeParts::Base{.metalog = std::move(metalog),
-                                                                  .zones = std::move(zones),
-                                                                  .buffers = std::move(buffers),
-                                                                  .trace = std::move(trace),
-                                                                  .log_reserve_target = kLogShare.needs - 1,
-                                                                  .sync_blocks = plan.sync_zone},
-                                                state);
+  const bool resets_run = HasSyncBlocks(logs);
+  auto parts = std::make_unique<VolumeParts>(device,
+                                             VolumeParts::Base{.metalog = std::move(metalog),
+                                                               .zones = std::move(zones),
+                                                               .buffers = std::move(buffers),
+                                                               .trace = std::move(trace),
+                                                               .log_reserve_target = kLogShare.needs - 1,
+                                                               .sync_blocks = plan.sync_zone},
+                                             state);
   // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones
   // from being reset until everything is stopped.
   std::vector<ZonePin> pins;
-  if (const Status made = MakeMount(*mounted.parts, state, report, orphans, logs, pins); !made.ok()) {
-    mounted.parts->Abandon();
+  if (const Status made = MakeMount(*parts, state, report, orphans, logs, pins); !made.ok()) {
+    parts->Abandon();
     return Fail(made.error());
   }
-  orphans.Remove(*mounted.parts->buffers);
-  return mounted;
+  std::set<FileId> taken_over = orphans.TakenOver();
+  if (!orphans.needs_old_buffers()) orphans.Remove(*parts->buffers);
+  return Mounted{.parts = std::move(parts),
+                 .orphans = std::move(orphans),
+                 .taken_over = std::move(taken_over),
+                 .resets_run = resets_run};
 }
 
 Status StartThreads(VolumeParts& parts, bool resets_run) {
@@ -188,6 +216,25 @@ Status StartThreads(VolumeParts& parts, bool resets_run) {
   ZENFS_RETURN_IF_ERROR(parts.drain.Start());
   if (!resets_run) ZENFS_RETURN_IF_ERROR(StartReclaim(parts));
   parts.zones->reclaim().TidyData();
+  return {};
+}
+
+// Syncs the bytes that were taken over. If the device has no room, those in shared memory wait there.
+Status SyncTakenOver(VolumeParts& parts, Mounted& mounted) {
+  BufferRecovery& orphans = mounted.orphans;
+  for (const FileId file : mounted.taken_over) {
+    const auto log = parts.logs.Find(file);
+    const Status synced = log == nullptr ? Status() : log->Sync();
+    if (synced.ok()) continue;
+    if (synced.error().code() != Code::kNoSpace) return synced;
+    parts.drain.NoteBuffered();               // it tries again
+    if (!orphans.needs_old_buffers()) break;  // there is no room for the others either
+    if (!log->KeptForNextMount()) return Fail(orphans.NoRoom(synced.error()));
+  }
+  if (!orphans.needs_old_buffers()) return {};
+  if (auto name = parts.buffers->Name(orphans.path()))
+    ZENFS_RETURN_IF_ERROR(parts.commits.Commit({*std::move(name)}));
+  orphans.Remove(*parts.buffers);
   return {};
 }
 
@@ -209,6 +256,7 @@ Result<std::shared_ptr<WriterMount>> RecoverVolume(std::unique_ptr<ZonedDevice> 
   // After an error from here on, the mount's destructor unmounts.
   ZENFS_RETURN_IF_ERROR(mount->KeepMetrics());  // reports now if the file can't be written
   ZENFS_RETURN_IF_ERROR(StartThreads(parts, mounted->resets_run));
+  ZENFS_RETURN_IF_ERROR(SyncTakenOver(parts, *mounted));
   return mount;
 }
 

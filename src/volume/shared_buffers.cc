@@ -62,7 +62,8 @@ void Describe(const SharedMemory& memory, SharedBuffers& found) {
 bool IsNamedBy(const WhoseBuffers& whose, const SharedBuffers& found) {
   if (whose.place.empty()) return false;
   if (found.finished)
-    return whose.volume == found.volume && whose.epoch == found.epoch && whose.key == found.key;
+    return whose.volume == found.volume && whose.key == found.key &&
+           (whose.key.empty() ? found.epoch == whose.epoch : found.epoch <= whose.epoch);
   const auto place = BufferAreaPlace::Parse(whose.place);
   return found.problem && place && BaseName(place->path) == BaseName(found.path);
 }

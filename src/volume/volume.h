@@ -97,7 +97,8 @@ class Volume {
                                                              const MountOptions& options);
   // Unmounts if Unmount was not called. Open handles may outlive it; their calls fail with kShutdown.
   virtual ~Volume() = default;
-  // Writes the buffered bytes of all files, stops all threads, and releases the device. Returns the first error.
+  // Writes the buffered bytes of all files, stops all threads, and releases the device. Returns the first error. It is no
+  // error if the device has no room for flushed bytes: they stay in shared memory for the next mount, and notices() says so.
   [[nodiscard]] virtual Status Unmount() = 0;
   // Call this before the process exits without Unmount. Writes the flushed bytes to the device and removes the append
   // buffers; from now on each Flush is a write to the device. The volume stays mounted.

@@ -91,43 +91,6 @@ TEST_F(VolumeFlushKillTest, AKillWithTheLargestBuffersLosesNothing) {
   EXPECT_TRUE(Get("1.log") == flushed);
 }
 
-// The log has no room for all flushed bytes, and no zone is free. The mount fails with that error and damages nothing.
-TEST_F(VolumeFlushKillTest, WithoutSpaceToRecoverTheMountIsRefusedAndWhatWasSyncedStays) {
-  std::vector<std::unique_ptr<FileHandle>> files;
-  for (int i = 0; i < 15; ++i) {
-    Open(std::to_string(i) + ".log");
-    ASSERT_TRUE(IsOk(file_->Append(AsBytes(std::string(50'000, 's')))));
-    ASSERT_TRUE(IsOk(file_->Sync()));
-    files.push_back(std::move(file_));
-  }
-  for (const std::string name : {"filler.sst", "filler.log"}) {
-    Open(name);
-    const std::string block(64 << 10, 'f');
-    while (file_->Append(AsBytes(block)).ok() && file_->Sync().ok()) {
-    }
-    file_.reset();
-  }
-  for (const auto& file : files) {  // less than half a buffer, so that the bytes stay in it
-    ASSERT_TRUE(IsOk(file->Append(AsBytes(std::string(120'000, 'f')))));
-    ASSERT_TRUE(IsOk(file->Flush()));
-  }
-  device_->StopAfter(0);
-  files.clear();
-  Die();
-  ASSERT_FALSE(Mount());
-  EXPECT_EQ(mounted_.error().code(), Code::kNoSpace) << mounted_.error().ToString();
-  EXPECT_NE(mounted_.error().text().find("discard_unsynced"), std::string::npos)
-      << mounted_.error().ToString();
-  EXPECT_EQ(Buffers().size(), 1u) << "a refused mount removed the only copy";
-  discard_ = true;
-  ASSERT_TRUE(Mount());
-  EXPECT_LE(volume_->notices().size(), 1u);
-  for (int i = 0; i < 15; ++i) {
-    const std::string found = Get(std::to_string(i) + ".log");
-    EXPECT_TRUE(found.starts_with(std::string(50'000, 's'))) << i << ": " << found.size();
-  }
-}
-
 // The state after many mounts that were killed before their background thread released a zone.
 TEST_F(VolumeFlushKillTest, DeadLogZonesMakeRoomForWhatIsRecovered) {
   std::vector<std::unique_ptr<FileHandle>> files;

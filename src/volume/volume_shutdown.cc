@@ -2,31 +2,62 @@
 
 namespace zenfs {
 
-Status VolumeShutdown::WriteBackOpenFiles() {
-  Status first;
+namespace {
+
+// The results of writing many files.
+class Outcome {
+ public:
+  // `kept`: the next mount finds the file's bytes in the append buffers.
+  void Add(const Status& written, bool kept) {
+    if (!written.ok() && written.error().code() == Code::kNoSpace && kept) {
+      written_ = VolumeShutdown::Written::kKept;
+    } else {
+      first_.Update(written);
+    }
+  }
+  Result<VolumeShutdown::Written> Get() const {
+    if (!first_.ok()) return Fail(first_.error());
+    return written_;
+  }
+
+ private:
+  Status first_;
+  VolumeShutdown::Written written_ = VolumeShutdown::Written::kAll;
+};
+
+}  // namespace
+
+Result<VolumeShutdown::Written> VolumeShutdown::WriteBackOpenFiles() {
+  Outcome outcome;
   for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
-    first.Update(deps_.sync.WriteBack(*file));
+    const Status written = deps_.sync.WriteBack(*file);
+    outcome.Add(written, file->KeptForNextMount());
     deps_.opener.Release(*file);
   }
-  return first;
+  return outcome.Get();
 }
 
-Status VolumeShutdown::WriteBackFlushed() {
-  Status first;
+Result<VolumeShutdown::Written> VolumeShutdown::WriteBackFlushed() {
+  Outcome outcome;
   for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
     const bool waits = file->plain && file->plain->HasFlushedBytes();
-    first.Update(waits ? deps_.sync.SyncPlain(*file) : Status());
+    if (waits) {
+      const Status written = deps_.sync.SyncPlain(*file);
+      outcome.Add(written, file->KeptForNextMount());
+    }
     deps_.opener.Release(*file);
   }
-  if (first.ok()) first = deps_.buffers.CheckNothingGivenUp(deps_.device.name());
+  outcome.Add(deps_.buffers.CheckNothingGivenUp(deps_.device.name()), true);
   for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
-    first.Update(file->WriteBack());
+    const Status written = file->WriteBack();
+    outcome.Add(written, file->KeptForNextMount());
   }
-  return first;
+  return outcome.Get();
 }
 
 Status VolumeShutdown::EndBuffers() {
-  ZENFS_RETURN_IF_ERROR(WriteBackFlushed());
+  ZENFS_ASSIGN_OR_RETURN(const Written written, WriteBackFlushed());
+  if (written == Written::kKept) return {};
   ZENFS_RETURN_IF_ERROR(deps_.commits.Commit({SetBufferPlace{""}}));
   return deps_.buffers.Remove();
 }

@@ -30,12 +30,15 @@ class VolumeShutdown {
   // The parts in `deps` outlive it.
   explicit VolumeShutdown(const Deps& deps) : deps_(deps) {}
 
+  // kKept: the device has no room for some bytes; the next mount finds all of them in the append buffers.
+  enum class Written { kAll, kKept };
+
   // Writes and commits the buffered bytes of all open files. Tries all files; returns the first error.
-  [[nodiscard]] Status WriteBackOpenFiles();
+  [[nodiscard]] Result<Written> WriteBackOpenFiles();
   // Writes all bytes that are only in the append buffers, which are retired. Tries all files, so that one error does not
   // prevent the write of other files; returns the first error.
-  [[nodiscard]] Status WriteBackFlushed();
-  // WriteBackFlushed, then commits that there are no append buffers, and removes their file.
+  [[nodiscard]] Result<Written> WriteBackFlushed();
+  // WriteBackFlushed. If all is written, commits that there are no append buffers, and removes their file.
   [[nodiscard]] Status EndBuffers();
   // Makes the last commit of the mount; no other thread writes or commits any more. `forget_buffers`: the append buffers are
   // empty, so this also commits that there are none, and removes their file.

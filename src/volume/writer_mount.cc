@@ -1,5 +1,7 @@
 #include "volume/writer_mount.h"
 
+#include <fmt/format.h>
+
 namespace zenfs {
 
 Result<Gate::Entry> WriterMount::EnterToWrite() const {
@@ -42,6 +44,18 @@ Status WriterMount::KeepMetrics() const {
   return device_->KeepMetrics();
 }
 
+namespace {
+
+std::string KeptText(const std::string& path) {
+  return fmt::format(
+      "the device has no room for all bytes that were flushed and not synced; they wait in {} until a mount "
+      "on this host finds "
+      "room, and are lost if the host restarts before. Delete files to make room",
+      path);
+}
+
+}  // namespace
+
 Status WriterMount::PrepareForExit() {
   const Result<Gate::Entry> entry = Enter();
   if (!entry) return {};
@@ -58,18 +72,23 @@ Status WriterMount::Unmount() {
   VolumeParts& parts = *parts_;
   parts.drain.Stop();
   const bool end_buffers = parts.buffers->Retire();
-  Status first = parts.shutdown.WriteBackOpenFiles();
-  const Status written = end_buffers ? parts.shutdown.WriteBackFlushed() : Status();
-  first.Update(written);
+  using Written = VolumeShutdown::Written;
+  const Result<Written> open_written = parts.shutdown.WriteBackOpenFiles();
+  const Result<Written> written = end_buffers ? parts.shutdown.WriteBackFlushed() : Written::kAll;
+  Status first = open_written ? Status() : Fail(open_written.error());
+  if (!written) first.Update(Fail(written.error()));
+  const bool kept = written && *written == Written::kKept;
+  if (kept) device_->notices.push_back(KeptText(parts.buffers->path()));
   parts.StopMoving(first.ok());
-  if (written.ok()) first.Update(parts.shutdown.SealLogs(end_buffers));
-  if (first.ok()) parts.log.sync_area().Release();
+  if (written && !kept) first.Update(parts.shutdown.SealLogs(end_buffers));
+  if (first.ok() && !kept) parts.log.sync_area().Release();
   if (first.ok()) first = parts.metalog->health();
   parts.metalog->Stop();
   if (parts.trace) parts.trace->End();
   first.Update(KeepMetrics());
   device_->device.reset();
   device_->metrics.MoveHome();  // no thread counts any more, so the shared page may be unmapped
+  parts.buffers->HandOver();
   return first;
 }
 

@@ -36,6 +36,10 @@ std::uint64_t FrameBuffers::End(std::uint64_t map_end) const {
 
 bool FrameBuffers::survive_process() const { return Survives(active_) && Survives(flight_); }
 
+bool FrameBuffers::in_slots() const {
+  return (active_.empty() || active_.in_slot()) && (flight_.empty() || flight_.in_slot());
+}
+
 void FrameBuffers::Begin(std::uint64_t map_end) {
   ZENFS_ASSERT(active_.empty() && IsConsistent(map_end));
   const bool behind_a_gap = !Survives(flight_);

@@ -33,9 +33,23 @@ class FrameBuffers {
  public:
   static constexpr std::uint64_t kDrainAt = 512 << 10;
 
-  // `area` null: no bytes survive the process. `buffer_bytes`: size of a buffer in private memory.
-  FrameBuffers(std::shared_ptr<BufferArea> area, std::uint64_t buffer_bytes, FileId owner)
-      : area_(std::move(area)), buffer_bytes_(buffer_bytes), owner_(owner) {}
+  // Bytes of a dead process that this mount has taken over, in at most two buffers. Those in `second` follow those in
+  // `first`. If only one has bytes, it is `second`.
+  struct TakenOver {
+    AppendBuffer first;
+    AppendBuffer second;
+    std::uint64_t appended_seconds = 0;  // of the last append, since 1970; 0: unknown
+  };
+
+  // `area` null: no bytes survive the process. `buffer_bytes`: size of a buffer in private memory. `first`, `second`: as in
+  // TakenOver; they begin at the end of the map.
+  FrameBuffers(std::shared_ptr<BufferArea> area, std::uint64_t buffer_bytes, FileId owner,
+               AppendBuffer first = {}, AppendBuffer second = {})
+      : area_(std::move(area)),
+        buffer_bytes_(buffer_bytes),
+        owner_(owner),
+        active_(std::move(second)),
+        flight_(std::move(first)) {}
 
   const AppendBuffer& active() const { return active_; }
   AppendBuffer& flight() { return flight_; }
@@ -44,6 +58,8 @@ class FrameBuffers {
   std::uint64_t End(std::uint64_t map_end) const;
   // True if all bytes here survive the death of the process.
   bool survive_process() const;
+  // True if the next mount finds all bytes here, also after the shared buffers were retired.
+  bool in_slots() const;
 
   // --- active ---
   // Prepares the empty active buffer for bytes behind End(map_end). Call this before Append.

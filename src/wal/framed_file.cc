@@ -18,15 +18,18 @@ FramedFile::FramedFile(const Deps& deps, FileId id)
           ReplayedLog{
               .index = {}, .zones = {}, .open_window = {}, .damage = {}, .mtime_seconds = WallSeconds()}) {}
 
-FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog replayed)
+FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog replayed,
+                       FrameBuffers::TakenOver taken_over)
     : device_(*deps.device),
       drain_(deps.drain),
       id_(record.id),
       sender_(*deps.device, deps.log, record.id),
       block_sync_(*deps.device, deps.log, record.id),
       parts_(FrameMap(record, std::move(replayed.index), deps.epoch, replayed.mtime_seconds),
-             FrameBuffers(deps.buffers, deps.buffer_bytes, record.id), deps.device->geometry(), *deps.zones,
-             deps.log == nullptr ? nullptr : &deps.log->zones(), replayed.mtime_seconds) {
+             FrameBuffers(deps.buffers, deps.buffer_bytes, record.id, std::move(taken_over.first),
+                          std::move(taken_over.second)),
+             deps.device->geometry(), *deps.zones, deps.log == nullptr ? nullptr : &deps.log->zones(),
+             std::max(replayed.mtime_seconds, taken_over.appended_seconds)) {
   parts_.zones.Adopt(replayed.zones, parts_.map.pieces());
   for (const Extent& extent : record.extents) parts_.zones.Pin(extent.place);
 }
@@ -34,7 +37,7 @@ FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog r
 FramedFile::~FramedFile() {
   MutexLock lock(parts_.mutex);
   // Without an error nobody can ask for the buffered bytes again. After an error they may be the only copy.
-  if (parts_.state.sound()) parts_.buffers.Clear();
+  if (parts_.state.sound() || parts_.deleted) parts_.buffers.Clear();
 }
 
 std::uint64_t FramedFile::size() const {
@@ -96,16 +99,20 @@ Status FramedFile::Flush() {
   return WriteBack();
 }
 
-bool FramedFile::WriteBackOlderThan(SteadyTime before) {
+FramedFile::Drained FramedFile::WriteBackOlderThan(SteadyTime before, bool again) {
   {
     MutexLock lock(parts_.mutex);
-    // After an error the next caller repairs it; the drain would try again and again.
-    if (parts_.buffers.active().empty() || !parts_.state.sound()) return false;
-    if (parts_.StableEnd() >= parts_.Size()) return false;  // in a sync block
-    if (parts_.buffers.active_since() > before) return true;
+    if (!parts_.state.sound()) {
+      if (parts_.state.sent().error().code() != Code::kNoSpace) return Drained::kAll;
+      if (!again) return Drained::kNoRoom;
+    } else {
+      if (parts_.buffers.active().empty()) return Drained::kAll;
+      if (parts_.StableEnd() >= parts_.Size()) return Drained::kAll;  // in a sync block
+      if (parts_.buffers.active_since() > before) return Drained::kYounger;
+    }
   }
-  IgnoreError(WriteBack());  // the next write or sync repairs it or returns an error
-  return false;
+  const Status written = WriteBack();
+  return !written.ok() && written.error().code() == Code::kNoSpace ? Drained::kNoRoom : Drained::kAll;
 }
 
 void FramedFile::EndWriting() {
@@ -113,6 +120,16 @@ void FramedFile::EndWriting() {
   // Bytes in the active buffer: a new writer has begun, or an error keeps them.
   if (parts_.state.free() && parts_.buffers.active().empty()) parts_.buffers.ReleaseMemory();
   block_sync_.EndWriting(parts_);
+}
+
+void FramedFile::NoteDeleted() {
+  MutexLock lock(parts_.mutex);
+  parts_.deleted = true;
+}
+
+bool FramedFile::KeptForNextMount() const {
+  MutexLock lock(parts_.mutex);
+  return !parts_.state.doubtful() && parts_.buffers.in_slots();
 }
 
 Status FramedFile::WriteBack() { return WriteBackAll(false); }

@@ -10,7 +10,7 @@
 // WriteBack.
 //
 // After an error of a WriteBack or Sync the bytes are kept. The next Flush, WriteBack, Sync or Append first
-// makes the repairs (frame_sender.h), and fails if they fail. A failed Append is final: some of its bytes
+// makes the repairs (frame_sender.h), and fails if they fail. If the device was full, the drain also tries again. A failed Append is final: some of its bytes
 // may be in the buffer, and RocksDB continues in another file. So every later Append fails too.
 //
 // Parts: FrameMap (placed bytes), FrameBuffers (bytes that are not placed), FileZones (pins and counts of
@@ -55,8 +55,9 @@ class FramedFile {
   // A new, empty file.
   FramedFile(const Deps& deps, FileId id);
   // A file from recovery. `record` as committed: after the mount has sealed the open window, or unsealed if
-  // the file is only read.
-  FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog replayed);
+  // the file is only read. `taken_over`: the bytes behind the frames that a dead process flushed.
+  FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog replayed,
+             FrameBuffers::TakenOver taken_over = {});
   ~FramedFile();
 
   FileId id() const { return id_; }
@@ -69,11 +70,20 @@ class FramedFile {
   [[nodiscard]] Status WriteBack() EXCLUDES(parts_.mutex);
   // On return all bytes appended so far are on stable media.
   [[nodiscard]] Status Sync() EXCLUDES(parts_.mutex);
-  // Does a WriteBack if the oldest byte in the active buffer was appended at `before` or earlier. Returns
-  // true if younger bytes stay buffered.
-  bool WriteBackOlderThan(SteadyTime before) EXCLUDES(parts_.mutex);
+  // For the drain. Does a WriteBack if the oldest byte in the active buffer was appended at `before` or earlier. If an
+  // earlier send found no room, does it only with `again`. After any other error the next caller makes the repairs.
+  enum class Drained {
+    kAll,      // nothing more to do here
+    kYounger,  // younger bytes stay buffered
+    kNoRoom,   // the device has no room for the bytes, or had none before
+  };
+  Drained WriteBackOlderThan(SteadyTime before, bool again) EXCLUDES(parts_.mutex);
   // The last handle for writing was closed: frees the memory of empty buffers.
   void EndWriting() EXCLUDES(parts_.mutex);
+  // The file has lost its last name: no mount needs its buffered bytes any more.
+  void NoteDeleted() EXCLUDES(parts_.mutex);
+  // True if the next mount finds all bytes that are not on the device, in shared memory.
+  bool KeptForNextMount() const EXCLUDES(parts_.mutex);
 
   std::uint64_t size() const EXCLUDES(parts_.mutex);
   // Time of the last append, truncation or creation; seconds since 1970.

@@ -61,6 +61,7 @@ struct FramedFileParts {
   FramedFileState state GUARDED_BY(mutex);
   // The bytes up to here are on stable media, those behind map.stable_end() in a sync block (block_sync.h).
   std::uint64_t sync_end GUARDED_BY(mutex) = 0;
+  bool deleted GUARDED_BY(mutex) = false;         // the file has lost its last name
   std::uint64_t mtime_seconds GUARDED_BY(mutex);  // of the last append, truncation or creation; since 1970
 };
 

@@ -75,8 +75,15 @@ void LogDrain::WriteBack(const std::vector<FileId>& ids) {
 
 bool LogDrain::WriteBackOld() {
   const SteadyTime before = SteadyNow() - kMaxAge;
+  bool again = retry_.Passed();
   bool more = false;
-  for (const auto& file : logs_.All()) more = file->WriteBackOlderThan(before) || more;
+  for (const auto& file : logs_.All()) {
+    const FramedFile::Drained drained = file->WriteBackOlderThan(before, again);
+    more = more || drained != FramedFile::Drained::kAll;
+    if (!again || drained != FramedFile::Drained::kNoRoom) continue;
+    again = false;  // there is none for the others either
+    retry_ = Deadline::After(kRetryAfter);
+  }
   return more;
 }
 

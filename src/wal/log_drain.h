@@ -2,7 +2,8 @@
 // half full, and of every file when its oldest byte is a second old. So a power loss takes at most about a
 // second of a WAL that is flushed but never synced, and appends seldom wait for the device.
 //
-// It sleeps while nothing is buffered. Errors: the next caller of the file repairs them or gets them.
+// It sleeps while nothing is buffered. If the device has no room, it tries again each second. Other errors: the next caller
+// of the file repairs them or gets them.
 //
 // Threads: any. mutex_ is a leaf lock; files are written without it.
 #pragma once
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -23,6 +25,7 @@ class LogStore;
 class LogDrain {
  public:
   static constexpr std::chrono::milliseconds kMaxAge{1000};
+  static constexpr std::chrono::milliseconds kRetryAfter{1000};
 
   // Drains the files in `logs`, which outlives it.
   explicit LogDrain(LogStore& logs) : logs_(logs) {}
@@ -43,11 +46,12 @@ class LogDrain {
   void Arm() EXCLUDES(mutex_);
   void Work() EXCLUDES(mutex_);
   void WriteBack(const std::vector<FileId>& ids);
-  // Returns true if younger bytes stay buffered.
+  // Returns true if bytes stay buffered that it has to write later.
   bool WriteBackOld();
 
   LogStore& logs_;
-  std::atomic<bool> armed_{false};  // something may be buffered; written under mutex_
+  Deadline retry_ = Deadline::After({});  // when to try again after an error for lack of room; the worker's
+  std::atomic<bool> armed_{false};        // something may be buffered; written under mutex_
   Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;
   std::vector<FileId> early_ GUARDED_BY(mutex_);

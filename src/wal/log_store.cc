@@ -22,6 +22,7 @@ void LogStore::Remove(FileId id) {
   removed = std::move(it->second);
   files_.erase(it);
   lock.Unlock();
+  removed->NoteDeleted();
 }
 
 std::vector<std::shared_ptr<FramedFile>> LogStore::All() const {

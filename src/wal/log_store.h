@@ -18,6 +18,7 @@ class LogStore {
   void Add(std::shared_ptr<FramedFile> file) EXCLUDES(mutex_);
   // Returns null if there is no such file.
   std::shared_ptr<FramedFile> Find(FileId id) const EXCLUDES(mutex_);
+  // The file has lost its last name.
   void Remove(FileId id) EXCLUDES(mutex_);
   std::vector<std::shared_ptr<FramedFile>> All() const EXCLUDES(mutex_);
 
