@@ -90,6 +90,46 @@ TEST_F(SyncBlocksTest, SyncedRecordsSurviveAPowerLossInTheirBlock) {
   EXPECT_EQ(Get("1.log"), content_);
 }
 
+// The sync zone is only taken while the headroom is whole. So the next mount finds a zone for the frames of its blocks.
+TEST_F(SyncBlocksTest, AFullVolumeMountsAfterEachPowerLoss) {
+  space_wait_ = std::chrono::seconds(1);
+  LosePower(LossPolicy::KeepAll());
+  ASSERT_TRUE(Mount());
+  std::string expected[4];
+  for (int round = 0; round < 12; ++round) {
+    std::vector<std::unique_ptr<FileHandle>> logs;
+    const auto append = [&] {
+      for (std::size_t i = 0; i < 4; ++i) {
+        const std::string record = Text(100, static_cast<unsigned>(expected[i].size() + i));
+        if (logs[i]->Append(AsBytes(record)).ok() && logs[i]->Sync().ok()) expected[i] += record;
+      }
+    };
+    for (int i = 0; i < 4; ++i) {
+      Open(std::to_string(i) + ".log");
+      logs.push_back(std::move(file_));
+    }
+    append();
+    for (const std::string name : {"filler.sst", "filler.log"}) {
+      Open(name);
+      const std::string block(64 << 10, 'f');
+      while (file_->Append(AsBytes(block)).ok() && file_->Sync().ok()) {
+      }
+      file_.reset();
+    }
+    append();
+    device_->StopAfter(Commands());
+    logs.clear();
+    LosePower(LossPolicy::LoseAll());
+    ASSERT_TRUE(Mount()) << "round " << round;
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_TRUE(Get(std::to_string(i) + ".log").starts_with(expected[i]))
+          << "round " << round << ", log " << i;
+    }
+    for (std::size_t i = 0; i < 4; ++i) expected[i] = Get(std::to_string(i) + ".log");
+  }
+  EXPECT_FALSE(expected[0].empty());
+}
+
 // A device may make any zone full at any time. Then the frames are ordinary ones, below the write pointer.
 TEST_F(SyncBlocksTest, RecordsAreThereAfterTheDeviceMadeTheirZoneFull) {
   Open("1.log");
