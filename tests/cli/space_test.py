@@ -197,6 +197,35 @@ class Space(CliCase):
                 self.agree(f"{flags}: every second file deleted")
             self.agree(f"{flags}: unmounted")
 
+    def test_a_full_volume_whose_process_died_can_be_emptied(self):
+        """Logs and data fill it, more bytes are flushed than its log has room for, and the process is killed."""
+        self.make_volume(*LARGE_ZONES)
+        logs = [f"db/{number}.log" for number in range(8)]
+        tool = self.mounted()
+        self.assertEqual(tool.request("mkdir db"), "ok 0")
+        tool.request("fill db/table 3000000")
+        tool.request("fill db/small 100000")
+        while tool.request(f"append {logs[0]} 1 100000 1") == "ok 0" and tool.request(f"sync {logs[0]}") == "ok 0":
+            pass
+        for log in logs[1:]:
+            self.assertEqual(tool.request(f"append {log} 1 120000 1"), "ok 0")
+        tool.process.kill()
+        tool.process.communicate()
+        for _ in range(3):  # frees nothing, so the bytes wait again
+            outcome = self.zenfs("rename", f"--emu={self.image}", f"--src-file={logs[1]}", "--dest-file=db/x.log")
+            self.assertEqual(outcome.status, 0, outcome.err)
+            self.assertIn("flushed", outcome.err)
+            self.assertEqual(outcome.err.count("\n"), 1, outcome.err)
+            logs[1] = "db/x.log"
+            self.zenfs("rename", f"--emu={self.image}", "--src-file=db/x.log", "--dest-file=db/1.log")
+            logs[1] = "db/1.log"
+        with self.mounted() as again:
+            for log in logs[1:]:
+                self.assertEqual(again.request(f"verify {log} 120000 1"), "ok 0")
+        self.assertEqual(self.zenfs("delete", f"--emu={self.image}", "--path=db/table0").status, 0)
+        self.assertEqual(self.ok("rmdir", f"--emu={self.image}", "--path=db", "--force"), "")
+        self.assertEqual(self.ok_json("list", f"--emu={self.image}")["entries"], [])
+
     def test_after_a_loss_of_power(self):
         self.make_volume("--volatile-cache", *SMALL)
         volume = self.mounted()
