@@ -22,6 +22,7 @@ set(ZENFS_TESTS_wal
   wal/frame_buffers_test.cc
   wal/frame_index_test.cc
   wal/frame_map_test.cc
+  wal/frame_read_test.cc
   wal/framed_file_model_test.cc
   wal/framed_file_retry_test.cc
   wal/framed_file_rewrite_test.cc

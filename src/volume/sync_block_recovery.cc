@@ -37,6 +37,7 @@ Status MovePiece(MountedDevice& device, LogSpace& log, FileId owner, Piece& piec
   piece.place = frame.payload + (piece.file_offset - frame.file_offset);
   piece.frame_bytes = frame.device_bytes;
   piece.in_sync_block = false;
+  piece.skipped = piece.file_offset - frame.file_offset;
   pins.push_back(std::move(frame.pin));
   return {};
 }

@@ -23,6 +23,7 @@ struct Piece {
   std::uint64_t frame_bytes = 0;  // device bytes of the whole frame, with header and padding
   bool damaged = false;
   bool in_sync_block = false;  // ScannedFrame::in_sync_block
+  std::uint64_t skipped = 0;   // payload bytes of the frame in front of `place`; another frame has them too
 
   std::uint64_t end() const { return file_offset + length; }
 };

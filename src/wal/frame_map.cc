@@ -82,9 +82,9 @@ std::optional<Piece> FrameMap::FindUnstable(std::uint64_t from) const {
   return std::nullopt;
 }
 
-Result<std::vector<PieceRead>> FrameMap::PlanRead(std::uint64_t offset, ByteSpan into) const {
-  std::vector<PieceRead> reads;
-  if (into.empty()) return reads;
+Status FrameMap::ForEachPart(std::uint64_t offset, ByteSpan into,
+                             const std::function<void(const Piece&, std::uint64_t, ByteSpan)>& use) const {
+  if (into.empty()) return {};
   const std::uint64_t end = offset + into.size();
   for (std::size_t i = index_.Find(offset); i < index_.size() && index_[i].file_offset < end; ++i) {
     const Piece& piece = index_[i];
@@ -94,8 +94,28 @@ Result<std::vector<PieceRead>> FrameMap::PlanRead(std::uint64_t offset, ByteSpan
       return Fail(Code::kCorruption, fmt::format("file {}: bytes {} to {} of its log are lost", id_.value,
                                                  piece.file_offset, piece.end()));
     }
-    reads.push_back({piece.place + (from - piece.file_offset), into.subspan(from - offset, to - from)});
+    use(piece, from, into.subspan(from - offset, to - from));
   }
+  return {};
+}
+
+Result<std::vector<PieceRead>> FrameMap::PlanRead(std::uint64_t offset, ByteSpan into) const {
+  std::vector<PieceRead> reads;
+  ZENFS_RETURN_IF_ERROR(ForEachPart(offset, into, [&](const Piece& piece, std::uint64_t from, ByteSpan part) {
+    reads.push_back({piece.place + (from - piece.file_offset), part});
+  }));
+  return reads;
+}
+
+Result<FrameMap::VerifiedRead> FrameMap::PlanVerifiedRead(std::uint64_t offset, ByteSpan into) const {
+  VerifiedRead reads;
+  ZENFS_RETURN_IF_ERROR(ForEachPart(offset, into, [&](const Piece& piece, std::uint64_t from, ByteSpan part) {
+    if (piece.sequence == 0) {
+      reads.extents.push_back({piece.place + (from - piece.file_offset), part});
+    } else {
+      reads.frames.push_back({.piece = piece, .seed = {}, .from = from, .into = part});
+    }
+  }));
   return reads;
 }
 

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -37,6 +38,7 @@
 #include "model/edit.h"
 #include "model/file_record.h"
 #include "wal/frame_index.h"
+#include "wal/frame_read.h"
 #include "wal/piece_reader.h"
 #include "wal/rewrite_plan.h"
 
@@ -81,6 +83,13 @@ class FrameMap {
   // Errors: kCorruption if some of the bytes are lost.
   [[nodiscard]] Result<std::vector<PieceRead>> PlanRead(std::uint64_t offset, ByteSpan into) const;
 
+  // The same for a read that verifies the frames. Their `seed` is not set.
+  struct VerifiedRead {
+    std::vector<PieceRead> extents;
+    std::vector<FrameRead> frames;
+  };
+  [[nodiscard]] Result<VerifiedRead> PlanVerifiedRead(std::uint64_t offset, ByteSpan into) const;
+
   // --- changes of the committed part ---
   // The edit that seals the open window; none if the window is empty.
   std::optional<SealLog> SealOfOpenWindow(std::uint64_t mtime_seconds) const;
@@ -101,6 +110,10 @@ class FrameMap {
   void TakeMoved(const std::vector<Extent>& extents);
 
  private:
+  // Calls use(piece, file offset, part of `into`) for each piece that has bytes from `offset` on. Errors: as PlanRead.
+  [[nodiscard]] Status ForEachPart(
+      std::uint64_t offset, ByteSpan into,
+      const std::function<void(const Piece&, std::uint64_t, ByteSpan)>& use) const;
   // The windows, including the open one, cut at `end`.
   std::vector<LogWindow> WindowsUpTo(std::uint64_t end) const;
   bool IsConsistent() const;

@@ -2,10 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace zenfs {
 namespace {
+
+constexpr std::uint64_t kSpanBytesMax = 1 << 20;
+
+DeviceOffset StartOf(const Piece& piece) {
+  return DeviceOffset(piece.place.value - piece.skipped - kFrameHeaderBytes);
+}
+
+// The number of `parts`, from the first on, that can be read with one command.
+std::size_t AdjacentFrames(const Geometry& geometry, std::span<const FrameRead> parts) {
+  const DeviceOffset begin = StartOf(parts.front().piece);
+  std::size_t count = 1;
+  for (; count < parts.size(); ++count) {
+    const Piece& before = parts[count - 1].piece;
+    const Piece& next = parts[count].piece;
+    if (StartOf(next) != StartOf(before) + before.frame_bytes ||
+        geometry.ZoneOf(next.place) != geometry.ZoneOf(before.place) ||
+        StartOf(next) - begin + next.frame_bytes > kSpanBytesMax) {
+      break;
+    }
+  }
+  return count;
+}
+
+// Verifies the frame at the front of `bytes` and copies its part.
+Status TakeFrame(const ZonedDevice& device, FileId owner, const FrameRead& part, ByteView bytes) {
+  const Piece& piece = part.piece;
+  const Geometry& geometry = device.geometry();
+  const ParsedFrame frame = ParseFrame(bytes, part.seed, geometry.block_size, piece.frame_bytes);
+  const FrameHeader& header = frame.header;
+  if (frame.valid() && header.kind == FrameKind::kLogData && header.owner == owner.value &&
+      header.sequence == piece.sequence && header.file_offset + piece.skipped == piece.file_offset &&
+      header.file_offset + header.payload_bytes >= piece.end()) {
+    std::memcpy(part.into.data(), frame.payload.data() + (part.from - header.file_offset), part.into.size());
+    return {};
+  }
+  const ZoneId zone = geometry.ZoneOf(piece.place);
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{}: log zone {} at byte {}: frame {} of file {}, bytes {} to {}, is missing or does "
+                  "not have the checksum with which it was written",
+                  device.name(), zone.value, StartOf(piece) - geometry.ZoneStart(zone), piece.sequence,
+                  owner.value, piece.file_offset, piece.end()));
+}
 
 // Reads the frame in which `piece` lies. Returns its header if it is intact and has the owner and the sequence of the piece;
 // then header and payload are left in `buffer`.
@@ -51,6 +96,35 @@ Result<FrameHeader> ReadSyncBlock(ZonedDevice& device, const FrameSeed& seed, Fi
     return *header;
   return Fail(Code::kBusy, fmt::format("frame {} of file {} is no longer in its sync block at byte {}",
                                        piece.sequence, owner.value, at.value));
+}
+
+Status ReadFrames(ZonedDevice& device, FileId owner, std::span<const FrameRead> parts) {
+  AlignedBuffer span;
+  while (!parts.empty()) {
+    std::size_t count = AdjacentFrames(device.geometry(), parts);
+    const DeviceOffset begin = StartOf(parts.front().piece);
+    const Piece& last = parts[count - 1].piece;
+    const std::uint64_t bytes = StartOf(last) - begin + last.frame_bytes;
+    if (span.capacity() < bytes) span = AlignedBuffer(bytes);
+    span.Resize(bytes);
+    Status read = device.Read(begin, span.Span());
+    if (!read.ok() && count > 1) {  // the error then names the frame
+      count = 1;
+      span.Resize(parts.front().piece.frame_bytes);
+      read = device.Read(begin, span.Span());
+    }
+    if (!read.ok()) {
+      const Piece& piece = parts.front().piece;
+      return Fail(read.error().With(fmt::format("file {}: reading frame {}, bytes {} to {}", owner.value,
+                                                piece.sequence, piece.file_offset, piece.end())));
+    }
+    for (const FrameRead& part : parts.first(count)) {
+      const std::uint64_t at = StartOf(part.piece) - begin;
+      ZENFS_RETURN_IF_ERROR(TakeFrame(device, owner, part, span.View(at, part.piece.frame_bytes)));
+    }
+    parts = parts.subspan(count);
+  }
+  return {};
 }
 
 }  // namespace zenfs

@@ -1,9 +1,10 @@
-// Reads a whole frame from the device and verifies it.
+// Reads whole frames from the device and verifies them.
 //
 // Threads: functions on values, no state.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/status.h"
@@ -25,5 +26,17 @@ namespace zenfs {
 // kBusy if the block does not hold the frame.
 [[nodiscard]] Result<FrameHeader> ReadSyncBlock(ZonedDevice& device, const FrameSeed& seed, FileId owner,
                                                 const Piece& piece, AlignedBuffer& buffer);
+
+// Bytes of a frame to read.
+struct FrameRead {
+  Piece piece;         // not damaged, not in a sync block
+  FrameSeed seed;      // of the zone of the piece
+  std::uint64_t from;  // file offset, in the piece
+  ByteSpan into;       // ends in the piece
+};
+
+// Fills `parts`, which are frames of file `owner` in file order. Reads and verifies the whole frames, adjacent ones with one
+// command. Errors: those of the reads; kCorruption, with zone and byte, if a frame is not there or not intact.
+[[nodiscard]] Status ReadFrames(ZonedDevice& device, FileId owner, std::span<const FrameRead> parts);
 
 }  // namespace zenfs

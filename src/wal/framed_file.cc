@@ -1,5 +1,7 @@
 #include "wal/framed_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,8 +11,38 @@
 
 namespace zenfs {
 
+namespace {
+
 static_assert(kBufferAreaPayloadAt == kFrameHeaderBytes,
               "the frame header is written in front of the buffered bytes, in place");
+
+// Cuts `into` at the end of the file, and copies the bytes from `offset` on that are buffered. Returns the bytes in front of
+// them, which must be read from the device. After an error, bytes may be both in the map and in the buffer in flight; they
+// come from the buffer.
+ByteSpan CopyBuffered(const FramedFileParts& file, std::uint64_t offset, ByteSpan& into)
+    REQUIRES(file.mutex) {
+  const std::uint64_t size = file.Size();
+  into = into.first(offset >= size ? 0 : std::min<std::uint64_t>(into.size(), size - offset));
+  if (into.empty()) return into;
+  const std::uint64_t buffered = file.buffers.CopyTo(offset, into, file.map.end());
+  return into.first(std::min<std::uint64_t>(into.size(), buffered - std::min(offset, buffered)));
+}
+
+// Pins on zones, one for each. They keep the zones from being reset.
+class ReadPins {
+ public:
+  explicit ReadPins(const Geometry& geometry) : geometry_(geometry) {}
+  void Add(const FramedFileParts& file, DeviceOffset place) REQUIRES(file.mutex) {
+    const ZoneId zone = geometry_.ZoneOf(place);
+    if (pins_.empty() || pins_.back().zone() != zone) pins_.push_back(file.zones.PinOf(zone));
+  }
+
+ private:
+  const Geometry& geometry_;
+  std::vector<ZonePin> pins_;
+};
+
+}  // namespace
 
 FramedFile::FramedFile(const Deps& deps, FileId id)
     : FramedFile(
@@ -22,6 +54,7 @@ FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog r
                        FrameBuffers::TakenOver taken_over)
     : device_(*deps.device),
       drain_(deps.drain),
+      log_zones_(deps.log == nullptr ? nullptr : &deps.log->zones()),
       id_(record.id),
       sender_(*deps.device, deps.log, record.id),
       block_sync_(*deps.device, deps.log, record.id),
@@ -158,22 +191,33 @@ Status FramedFile::WriteBackAll(bool sync) {
 // Copies buffered bytes under the lock, and reads the others from the device without it.
 Result<std::size_t> FramedFile::Read(std::uint64_t offset, ByteSpan into) const {
   std::vector<PieceRead> reads;
-  std::vector<ZonePin> pins;
+  ReadPins pins(device_.geometry());
   {
     MutexLock lock(parts_.mutex);
-    const std::uint64_t size = parts_.Size();
-    if (offset >= size) return std::size_t{0};
-    into = into.first(std::min<std::uint64_t>(into.size(), size - offset));
-    // After an error, bytes may be both in the map and in the buffer in flight; they come from the buffer.
-    const std::uint64_t buffered = parts_.buffers.CopyTo(offset, into, parts_.map.end());
-    const std::uint64_t placed = std::min<std::uint64_t>(into.size(), buffered - std::min(offset, buffered));
-    ZENFS_ASSIGN_OR_RETURN(reads, parts_.map.PlanRead(offset, into.first(placed)));
-    for (const PieceRead& read : reads) {
-      const ZoneId zone = device_.geometry().ZoneOf(read.place);
-      if (pins.empty() || pins.back().zone() != zone) pins.push_back(parts_.zones.PinOf(zone));
-    }
+    ZENFS_ASSIGN_OR_RETURN(reads, parts_.map.PlanRead(offset, CopyBuffered(parts_, offset, into)));
+    for (const PieceRead& read : reads) pins.Add(parts_, read.place);
   }
   ZENFS_RETURN_IF_ERROR(ReadPieces(device_, id_, reads));
+  return into.size();
+}
+
+Result<std::size_t> FramedFile::ReadVerified(std::uint64_t offset, ByteSpan into) const {
+  FrameMap::VerifiedRead reads;
+  ReadPins pins(device_.geometry());
+  {
+    MutexLock lock(parts_.mutex);
+    ZENFS_ASSIGN_OR_RETURN(reads, parts_.map.PlanVerifiedRead(offset, CopyBuffered(parts_, offset, into)));
+    for (const PieceRead& read : reads.extents) pins.Add(parts_, read.place);
+    for (const FrameRead& read : reads.frames) pins.Add(parts_, read.piece.place);
+  }
+  for (FrameRead& read : reads.frames) {
+    const ZoneId zone = device_.geometry().ZoneOf(read.piece.place);
+    const std::optional<FrameSeed> seed = log_zones_->SeedOf(zone);
+    if (!seed) return Fail(Code::kCorruption, fmt::format("zone {} is not a log zone", zone.value));
+    read.seed = *seed;
+  }
+  ZENFS_RETURN_IF_ERROR(ReadPieces(device_, id_, reads.extents));
+  ZENFS_RETURN_IF_ERROR(ReadFrames(device_, id_, reads.frames));
   return into.size();
 }
 

@@ -91,6 +91,10 @@ class FramedFile {
   // Reads into.size() bytes, or fewer at the end of the file. Errors: kCorruption if some of the bytes are
   // lost.
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(parts_.mutex);
+  // The same, and verifies each frame that it reads, as a whole. Not for a file that is only read. Errors: also those of
+  // ReadFrames. Bytes in extents are not verified: only the committed record of the file has their checksums.
+  [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const
+      EXCLUDES(parts_.mutex);
   std::vector<Piece> Pieces() const EXCLUDES(parts_.mutex);
   // For the unmount: the edit that seals the open window, which proves each of its frames. The caller
   // flushes the device before it commits the edit. None if the window is empty, or if bytes of the file are
@@ -149,6 +153,7 @@ class FramedFile {
 
   ZonedDevice& device_;
   LogDrain* const drain_;
+  const LogZones* const log_zones_;  // null: the file is only read
   const FileId id_;
   FrameSender sender_;
   BlockSync block_sync_;

@@ -65,7 +65,8 @@ class Replay {
                        .place = frame.payload + (from - frame.file_offset),
                        .sequence = frame.sequence,
                        .frame_bytes = frame.device_bytes,
-                       .in_sync_block = frame.in_sync_block});
+                       .in_sync_block = frame.in_sync_block,
+                       .skipped = from - frame.file_offset});
     out_.zones[frame.zone] += frame.device_bytes;
     if (sealed_) return;  // the time in the record is later
     out_.mtime_seconds = DecodeFrameTime(frame.time, out_.mtime_seconds).value_or(out_.mtime_seconds);

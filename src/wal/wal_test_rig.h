@@ -162,7 +162,7 @@ class WalRig : public LogZoneAllocations {
 
   // --- files ---
   FramedFile::Deps FileDeps() const {
-    return {.device = &device,
+    return {.device = device_of_files == nullptr ? &device : device_of_files,
             .zones = zones.get(),
             .log = log.get(),
             .epoch = state().epoch(),
@@ -284,7 +284,8 @@ class WalRig : public LogZoneAllocations {
   std::uint32_t depth = 16;
   bool sync_blocks = false;
   bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
-  std::function<void()> recover;  // writes in Mount, before there are files
+  std::function<void()> recover;           // writes in Mount, before there are files
+  ZonedDevice* device_of_files = nullptr;  // files read from it; null: from `device`
   std::unique_ptr<ZoneManager> zones;
   std::unique_ptr<LogSpace> log;
 
