@@ -8,7 +8,7 @@ namespace {
 
 class ExtentChecksumTest : public testing::Test {
  protected:
-  static constexpr std::uint64_t kLength = 300 * kTestBlock + 777;  // more than kReadForCutMax
+  static constexpr std::uint64_t kLength = 300 * kTestBlock + 777;  // more than one read
   static constexpr std::uint64_t kOffset = 7 * kTestBlock;          // file offset of the extent
 
   ExtentChecksumTest() {
@@ -18,12 +18,11 @@ class ExtentChecksumTest : public testing::Test {
     EXPECT_TRUE(rig_.device.Write(DeviceOffset(0), blocks.View()).ok());
   }
   std::uint32_t Sum(std::uint64_t length) const { return Crc32c(AsBytes(content_).first(length)); }
-  // Returns the CRC of the bytes on the device, as a scrub calculates it.
-  std::uint32_t SumOnDevice(std::uint64_t length) {
-    std::string text(length, '?');
-    EXPECT_TRUE(
-        ReadExtents(rot_, std::span(&extent_, 1), kOffset, std::as_writable_bytes(std::span(text))).ok());
-    return Crc32c(AsBytes(text));
+  // The first `length` bytes of the extent after a cut behind them.
+  std::optional<Extent> Front(std::uint64_t length) {
+    const auto front = FrontOfDivided(rot_, std::span(&extent_, 1), kOffset + length);
+    EXPECT_TRUE(front.ok()) << front.error().ToString();
+    return front.value_or(std::nullopt);
   }
 
   const std::string content_ = Pattern(kLength, 1);
@@ -33,49 +32,75 @@ class ExtentChecksumTest : public testing::Test {
 };
 
 TEST_F(ExtentChecksumTest, TheFrontOfACutExtentHasTheChecksumOfItsBytes) {
-  for (const std::uint64_t length : {kLength - kReadForCutMax, 270 * kTestBlock + 1, 290 * kTestBlock,
-                                     kLength - 778, kLength - 1, kLength}) {
-    EXPECT_EQ(CrcOfFront(rig_.device, extent_, length), Sum(length)) << length;
+  for (const std::uint64_t length :
+       {std::uint64_t{1}, kTestBlock, 270 * kTestBlock + 1, 290 * kTestBlock, kLength - 778, kLength - 1}) {
+    EXPECT_EQ(Front(length)->crc, Sum(length)) << length;
   }
 }
 
-TEST_F(ExtentChecksumTest, ALargeCutReadsNothingAndLeavesNoChecksum) {
-  for (const std::uint64_t length : {std::uint64_t{1}, kTestBlock, kLength - kReadForCutMax - 1}) {
-    EXPECT_EQ(CrcOfFront(rig_.device, extent_, length), std::nullopt) << length;
+// RocksDB deletes large files at a limited rate by truncations of 64 MiB.
+TEST_F(ExtentChecksumTest, ALargeCutOfALongExtentReadsNothingAndLeavesNoChecksum) {
+  extent_.length = kLongExtent + kTestBlock;
+  for (const std::uint64_t length : {std::uint64_t{1}, kTestBlock, extent_.length - kShortCut - 1}) {
+    const auto front = Front(length);
+    ASSERT_TRUE(front);
+    EXPECT_EQ(front->crc, std::nullopt) << length;
+    EXPECT_EQ(front->length, length);
   }
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
 }
 
-TEST_F(ExtentChecksumTest, DamageAnywhereInAnExtentIsFoundInItsRest) {
+TEST_F(ExtentChecksumTest, AnExtentWithDamageOnEitherSideOfTheCutIsNotDivided) {
   const std::uint64_t length = 250 * kTestBlock + 5;
   for (const std::uint64_t byte : {std::uint64_t{0}, length - 1, length, kLength - 1}) {
     rot_.Heal();
     rot_.Flip(extent_.place + byte);
-    EXPECT_NE(CrcOfFront(rot_, extent_, length), SumOnDevice(length)) << byte;
+    const auto front = FrontOfDivided(rot_, std::span(&extent_, 1), kOffset + length);
+    ASSERT_FALSE(front.ok()) << byte;
+    EXPECT_EQ(front.error().code(), Code::kCorruption);
+    EXPECT_NE(front.error().text().find("zone 0 at byte 0"), std::string::npos) << front.error().text();
   }
 }
 
-TEST_F(ExtentChecksumTest, TheRestHasNoChecksumIfTheRemovedBytesAreUnreadable) {
+TEST_F(ExtentChecksumTest, AnExtentWithUnreadableBytesIsNotDivided) {
   rig_.device.Inject(
       {.command = FaultyDevice::Command::kRead,
        .times = FaultyDevice::kForEver,
        .bytes = FaultyDevice::Bytes{extent_.place + 280 * kTestBlock, extent_.place + 281 * kTestBlock}});
-  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 270 * kTestBlock), std::nullopt);
-  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 281 * kTestBlock), Sum(281 * kTestBlock)) << "that block stays";
+  const auto front = FrontOfDivided(rig_.device, std::span(&extent_, 1), kOffset + 270 * kTestBlock);
+  ASSERT_FALSE(front.ok());
+  EXPECT_EQ(front.error().code(), Code::kIo);
 }
 
-TEST_F(ExtentChecksumTest, AnExtentWithoutAChecksumIsNotRead) {
+TEST_F(ExtentChecksumTest, AnExtentWithoutAChecksumIsCutWithoutReads) {
   extent_.crc.reset();
-  EXPECT_EQ(CrcOfFront(rig_.device, extent_, 10), std::nullopt);
+  EXPECT_EQ(Front(10)->crc, std::nullopt);
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
 }
 
 TEST_F(ExtentChecksumTest, ACutAtABoundDividesNoExtent) {
   for (const std::uint64_t end : {std::uint64_t{0}, kOffset, kOffset + kLength, kOffset + kLength + 1}) {
-    EXPECT_EQ(FrontOfDivided(rig_.device, std::span(&extent_, 1), end), std::nullopt) << end;
+    const auto front = FrontOfDivided(rig_.device, std::span(&extent_, 1), end);
+    ASSERT_TRUE(front.ok());
+    EXPECT_EQ(*front, std::nullopt) << end;
   }
-  EXPECT_EQ(FrontOfDivided(rig_.device, std::span(&extent_, 1), kOffset + kLength - 5),
-            (Extent{kOffset, extent_.place, kLength - 5, Sum(kLength - 5)}));
+  EXPECT_EQ(Front(kLength - 5), (Extent{kOffset, extent_.place, kLength - 5, Sum(kLength - 5)}));
+}
+
+TEST_F(ExtentChecksumTest, BytesAreOnlyReadToBeWrittenAgainIfTheirWholeExtentIsRight) {
+  for (const std::uint64_t from : {std::uint64_t{0}, std::uint64_t{5}, 200 * kTestBlock + 3, kLength - 1}) {
+    std::string text(kLength - from, '?');
+    const auto into = std::as_writable_bytes(std::span(text));
+    ASSERT_TRUE(ReadVerified(rot_, extent_, kOffset + from, into).ok());
+    EXPECT_TRUE(text == content_.substr(from));
+    for (const std::uint64_t byte : {std::uint64_t{0}, from, kLength - 1}) {
+      rot_.Flip(extent_.place + byte);
+      const Status read = ReadVerified(rot_, extent_, kOffset + from, into);
+      ASSERT_FALSE(read.ok()) << byte;
+      EXPECT_EQ(read.error().code(), Code::kCorruption);
+      rot_.Heal();
+    }
+  }
 }
 
 }  // namespace

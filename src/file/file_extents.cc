@@ -62,6 +62,7 @@ SetExtents FileExtents::EditToCommit(FileId id, std::uint64_t mtime_seconds, boo
 
 void FileExtents::BeginCommit() {
   in_flight_ = published_.Get();
+  in_flight_size_ = end();
   change_since_begin_ = {};
   written_since_begin_.reset();
 }
@@ -71,6 +72,7 @@ void FileExtents::EndCommit(std::uint64_t size) {
   written_since_commit_ = written_since_begin_;
   in_flight_.reset();
   committed_size_ = size;
+  in_flight_size_ = 0;
 }
 
 }  // namespace zenfs

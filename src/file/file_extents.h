@@ -19,6 +19,7 @@
 // Units: bytes, file offsets, seconds since 1970. Errors: none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,8 +59,8 @@ class FileExtents {
   bool changed() const { return change_.any(); }
   // The file offset of the change; all ones if there is none.
   std::uint64_t changed_from() const { return change_.from; }
-  // The size of the file in the last commit.
-  std::uint64_t committed_size() const { return committed_size_; }
+  // The size of the file in the last commit, or in the commit in flight if that is larger: a mount may find either.
+  std::uint64_t committed_size() const { return std::max(committed_size_, in_flight_size_); }
   // Something was written for this file. `before`: a mark from before the write.
   void NoteWrite(FlushMark before);
   // A mark from before the first write since the last commit; empty if nothing was written.
@@ -85,6 +86,7 @@ class FileExtents {
   std::optional<FlushMark> written_since_commit_;
   std::optional<FlushMark> written_since_begin_;
   std::uint64_t committed_size_;
+  std::uint64_t in_flight_size_ = 0;  // of the last BeginCommit, until EndCommit
   // Pins the zones that a commit in flight may name.
   std::shared_ptr<const FileView> in_flight_;
   ViewSlots& published_;

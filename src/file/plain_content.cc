@@ -41,7 +41,7 @@ void PlainContent::Overwrite(std::uint64_t offset, ByteView bytes, std::uint32_t
   ZENFS_ASSERT(tail_offset() <= offset && offset + bytes.size() <= size_);
   CutExtents(tail_offset());
   tail_.Overwrite(offset - tail_offset(), bytes, crc);
-  ++overwrites_;
+  ++changes_;
 }
 
 void PlainContent::DropTail() {
@@ -68,6 +68,7 @@ void PlainContent::Cut(std::uint64_t size, KnownCrc front) {
   const std::uint64_t tail_begin = tail_offset();
   CutExtents(size, front);  // before the cut of the tail buffer: it may use the removed bytes there
   tail_.Cut(size > tail_begin ? std::min<std::uint64_t>(size - tail_begin, tail_.size()) : 0);
+  if (size != size_) ++changes_;
   SetSize(size);
 }
 

@@ -53,8 +53,8 @@ class PlainContent {
   std::uint64_t tail_offset() const { return size_ - tail_.size(); }
   // True if no bytes have to be written.
   bool written() const { return extents_.end() == size_; }
-  // Rises with each change except appends to the tail buffer, and cuts in it.
-  std::uint64_t revision() const { return extents_.revision() + overwrites_; }
+  // Rises with each change except appends to the tail buffer.
+  std::uint64_t revision() const { return extents_.revision() + changes_; }
   // For assertions: true if the invariants hold.
   bool Sound() const;
   // Returns the length of the last block of `bytes` bytes, full or not. It stays in the buffer, because a direct writer
@@ -98,7 +98,7 @@ class PlainContent {
   FileExtents extents_;
   TailBuffer tail_;
   std::uint64_t size_;
-  std::uint64_t overwrites_ = 0;
+  std::uint64_t changes_ = 0;  // overwrites and cuts
   PublishedContent& published_;
 };
 

@@ -22,17 +22,19 @@ Status CheckTruncate(const PlainFileParts& file, std::uint64_t size) REQUIRES(fi
               fmt::format("truncate to {} of a file of {} bytes", size, file.content.size()));
 }
 
-// Returns the rest of the extent that a cut at `size` divides. Reads the device for its checksum without the lock.
-Result<std::optional<Extent>> FrontOfCut(const PlainFileParts& file, std::uint64_t size)
-    EXCLUDES(file.mutex) {
-  std::shared_ptr<const FileView> view;  // pins the zone
-  {
-    MutexLock lock(file.mutex);
-    ZENFS_RETURN_IF_ERROR(CheckTruncate(file, size));
-    if (size >= file.content.tail_offset()) return std::nullopt;  // the removed bytes are in the tail
-    view = file.published.view.Get();
-  }
-  return FrontOfDivided(*file.deps.device, view->extents, size);
+// True if a cut at `size` divides an extent that the tail buffer does not have. Only the tail buffer gives the checksum of the
+// rest without a read.
+bool DividesAnExtent(const PlainFileParts& file, std::uint64_t size) REQUIRES(file.mutex) {
+  const std::vector<Extent>& extents = file.content.extents().all();
+  const auto divided = FindExtent(extents, size);
+  return size < file.content.tail_offset() && divided != extents.end() && divided->file_offset < size;
+}
+
+// True if `front` is the front of the extent at `size`. That extent may have become longer since.
+bool IsFrontOfDivided(const PlainFileParts& file, const Extent& front, std::uint64_t size)
+    REQUIRES(file.mutex) {
+  const auto divided = FindExtent(file.content.extents().all(), size);
+  return divided->file_offset == front.file_offset && divided->place == front.place;
 }
 
 // Bytes that a failed flush may have lost cannot be written again, because they are in memory no longer.
@@ -76,17 +78,24 @@ Status PlainFile::PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCr
   return Changed(std::move(written), bytes.size());
 }
 
-Status PlainFile::Truncate(std::uint64_t size) {
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<Extent> front, FrontOfCut(file_, size));
-  MutexLock lock(file_.mutex);
-  ZENFS_RETURN_IF_ERROR(CheckTruncate(file_, size));
-  const std::vector<Extent>& extents = file_.content.extents().all();
-  const auto divided = FindExtent(extents, size);
-  const bool same = front && divided != extents.end() && divided->file_offset == front->file_offset &&
-                    divided->place == front->place;
-  const std::uint64_t gone = file_.content.size() - size;
-  CutFile(file_, size, same ? front->crc : std::nullopt);
-  return Changed({}, gone);
+Result<bool> PlainFile::Truncate(std::uint64_t size) {
+  std::optional<Extent> front;
+  for (;;) {
+    std::shared_ptr<const FileView> view;  // pins the zone
+    {
+      MutexLock lock(file_.mutex);
+      ZENFS_RETURN_IF_ERROR(CheckTruncate(file_, size));
+      if (!DividesAnExtent(file_, size) || (front && IsFrontOfDivided(file_, *front, size))) {
+        const std::uint64_t gone = file_.content.size() - size;
+        CutFile(file_, size, front ? front->crc : std::nullopt);
+        IgnoreError(Changed({}, gone));
+        return !MountFindsMore(file_);
+      }
+      view = file_.published.view.Get();
+    }
+    // Without the lock. If reclaim moves the file meanwhile, this is done again with the new place.
+    ZENFS_ASSIGN_OR_RETURN(front, FrontOfDivided(*file_.deps.device, view->extents, size));
+  }
 }
 
 Status PlainFile::WriteBack() {

@@ -74,8 +74,10 @@ class PlainFile {
   // returns kInvalidArgument.
   [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc = std::nullopt)
       EXCLUDES(file_.mutex);
-  // Truncates to `size` <= size(). Errors: kNotSupported for a larger size. The next commit makes it durable.
-  [[nodiscard]] Status Truncate(std::uint64_t size) EXCLUDES(file_.mutex);
+  // Truncates to `size` <= size(). Returns true if the shorter file survives the death of the process as well as the longer
+  // one did; false if this needs a sync. The next commit makes it durable.
+  // Errors, which leave the file as it is: kNotSupported for a larger size; those of FrontOfDivided.
+  [[nodiscard]] Result<bool> Truncate(std::uint64_t size) EXCLUDES(file_.mutex);
   // Writes whole blocks of the buffer to the device and keeps the last block, full or not, in the buffer.
   [[nodiscard]] Status WriteBack() EXCLUDES(file_.mutex);
   // Call this when the last handle for writing is closed. Releases unneeded memory of the buffer and the claim on a

@@ -7,8 +7,8 @@
 #include "base/aligned_buffer.h"
 #include "base/assert.h"
 #include "base/checksum_handoff.h"
+#include "file/extent_checksum.h"
 #include "file/extent_list.h"
-#include "file/extent_reader.h"
 #include "file/plain_file_flush.h"
 #include "file/plain_file_write.h"
 
@@ -55,14 +55,16 @@ KnownCrc CrcAfter(const Rollback& rollback, const std::vector<Extent>& extents) 
   return Crc32cWhole(*rollback.before, rollback.tail_crc, rollback.size - rollback.tail_offset);
 }
 
-// Reads the last block of the file into the empty buffer.
+// Reads the last block of the file into the empty buffer. It is written again with the bytes behind it, so the whole extent
+// that it belongs to is verified first.
 Status LoadTail(PlainFileParts& file) REQUIRES(file.mutex) {
   const std::size_t length = file.content.LastBlock(file.content.size());
   if (length == 0) return {};
   AlignedBuffer block(length);
   block.Resize(length);
-  ZENFS_RETURN_IF_ERROR(ReadExtents(*file.deps.device, file.content.extents().all(),
-                                    file.content.size() - length, block.Span()));
+  const Extent& last = file.content.extents().all().back();
+  const Status read = ReadVerified(*file.deps.device, last, file.content.size() - length, block.Span());
+  if (!read.ok()) return Fail(read.error().With("the last block can't be written again with more bytes"));
   file.content.LoadTail(block.View());
   return {};
 }

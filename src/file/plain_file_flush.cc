@@ -41,9 +41,17 @@ Result<bool> FlushTail(PlainFileParts& file) {
 void CutFlushed(PlainFileParts& file) {
   const std::uint64_t size = file.content.size();
   if (file.flushed.empty() || size >= file.flushed.end()) return;
+  if (file.content.written() && !file.content.extents().changed()) return file.flushed.Clear();
+  if (size <= file.content.extents().committed_size()) return;
   if (size >= file.flushed.device_end()) return file.flushed.Cut(size);
-  if (size <= file.content.extents().committed_size() || !file.flushed.Keep(ToFlush(file, true)))
-    file.flushed.Clear();
+  // Without a buffer for it the old part stays, and must be committed.
+  static_cast<void>(file.flushed.Keep(ToFlush(file, true)));
+}
+
+bool MountFindsMore(const PlainFileParts& file) {
+  const std::uint64_t size = file.content.size();
+  return size < file.content.extents().committed_size() ||
+         (!file.flushed.empty() && size < file.flushed.end());
 }
 
 }  // namespace zenfs

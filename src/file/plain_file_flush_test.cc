@@ -107,6 +107,66 @@ TEST_F(PlainFileFlushTest, TruncatedBytesAreNotFound) {
   EXPECT_EQ(EndBehindADeath(), 100u);
 }
 
+// Then a mount ignores what is kept, so that only a commit shows the shorter file.
+TEST_F(PlainFileFlushTest, ACutOfCommittedBytesNeedsASync) {
+  ASSERT_TRUE(file().Append(AsBytes("OLD!")).ok());
+  ASSERT_TRUE(rig_.Sync().ok());
+  EXPECT_EQ(file().Truncate(4), true);
+  EXPECT_EQ(file().Truncate(3), false);
+  ASSERT_TRUE(rig_.Sync().ok());
+  EXPECT_EQ(file().Truncate(3), true);
+  ASSERT_TRUE(AppendAndFlush("newer"));
+  EXPECT_EQ(file().Truncate(5), true) << "cut in the buffer";
+  EXPECT_EQ(file().Truncate(3), true) << "the committed file";
+  EXPECT_FALSE(file().HasFlushedBytes());
+}
+
+// What was flushed stays until the shorter file is committed.
+TEST_F(PlainFileFlushTest, ACutThatFindsNoBufferNeedsASyncAndKeepsTheBytesUntilThen) {
+  ASSERT_TRUE(AppendAndFlush(std::string(50'000, 'x')));
+  std::vector<AppendBuffer> others(3);
+  for (AppendBuffer& other : others) static_cast<void>(other.BeginTail(area_, 77, 0, {}));
+  EXPECT_EQ(file().Truncate(5'000), false);
+  EXPECT_TRUE(file().HasFlushedBytes());
+  EXPECT_FALSE(rig_.Sync(true).ok());
+  EXPECT_EQ(file().Truncate(5'000), false) << "tried again after a failure";
+  EXPECT_TRUE(file().HasFlushedBytes());
+  ASSERT_TRUE(rig_.Sync().ok());
+  EXPECT_FALSE(file().HasFlushedBytes());
+  EXPECT_EQ(file().Truncate(5'000), true);
+}
+
+// A mount may find what the commit in flight has.
+TEST_F(PlainFileFlushTest, ACutDuringACommitOfMoreBytesNeedsASync) {
+  ASSERT_TRUE(file().Append(AsBytes(std::string(50'000, 'x'))).ok());
+  const auto drained = file().Drain();
+  ASSERT_TRUE(drained.ok());
+  EXPECT_EQ(file().Truncate(40'000), false);
+  EXPECT_EQ(file().TryFlush(), false);
+  file().MarkCommitted(*drained);
+  EXPECT_EQ(file().Truncate(40'000), false);
+  EXPECT_EQ(file().TryFlush(), false);
+}
+
+// Bytes that were flushed before a cut whose commit failed are not mixed with those behind it.
+TEST_F(PlainFileFlushTest, BytesBehindACutThatWasNotCommittedReplaceTheOldOnes) {
+  ASSERT_TRUE(file().Append(AsBytes(std::string(100, 'a'))).ok());
+  ASSERT_TRUE(rig_.Sync().ok());
+  const std::string rest(150, 'b');
+  ASSERT_TRUE(file().PositionedAppend(AsBytes(rest), 50).ok());  // behind the committed end
+  EXPECT_EQ(file().TryFlush(), true);
+  EXPECT_EQ(file().Truncate(100), false);
+  EXPECT_FALSE(rig_.Sync(true).ok());
+  ASSERT_TRUE(AppendAndFlush(std::string(150, 'c')));
+  rig_.file.reset();
+  area_.reset();
+  const auto left = OpenOrphanedBuffers({place_, "file:1:2", volume_, 7, BootId(), key_});
+  ASSERT_TRUE(left && left->pieces.size() == 1);
+  EXPECT_EQ(left->pieces[0].end(), 250u);
+  const std::string found(AsText(left->pieces[0].bytes));
+  EXPECT_EQ(found, std::string(found.size() - 150, found[0]) + std::string(150, 'c')) << found;
+}
+
 // An open file shows the committed content, and so must the next mount.
 TEST_F(PlainFileFlushTest, ForgetAfterTheCloseDropsTheBytes) {
   ASSERT_TRUE(AppendAndFlush("flushed"));

@@ -145,7 +145,7 @@ Status ExtentMover::SumPieces(const Extent& extent, const Pause& pause) {
   }
   window_begin_ = fits ? std::optional(extent.place) : std::nullopt;
   window_bytes_ = extent.length;
-  return whole == extent.crc.value_or(whole) ? Status() : Damaged(extent);
+  return whole == extent.crc.value_or(whole) ? Status() : NotMoved(extent);
 }
 
 // Returns the verified bytes of `front` in whole blocks, with the padding of the last block, and sets the checksum of
@@ -161,18 +161,8 @@ Result<ByteView> ExtentMover::ReadFront(const FileRecord& file, Extent& front) {
   ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, Read(piece_, 0, front.place, front.length));
   front.crc = Crc32c(bytes.first(front.length));
   if (expected && *expected != *front.crc)
-    return Fail(Damaged(*FindExtent(file.extents, front.file_offset)).error());
+    return Fail(NotMoved(*FindExtent(file.extents, front.file_offset)).error());
   return bytes;
-}
-
-Status ExtentMover::Damaged(const Extent& extent) const {
-  const Geometry& geometry = device_.geometry();
-  const ZoneId zone = geometry.ZoneOf(extent.place);
-  return Fail(
-      Code::kCorruption,
-      fmt::format("{}: zone {} at byte {}: the {} bytes there do not have the checksum with which they were "
-                  "written; they are not moved",
-                  device_.name(), zone.value, extent.place - geometry.ZoneStart(zone), extent.length));
 }
 
 // Reads whole blocks to `buffer` from byte `at` on.

@@ -29,6 +29,7 @@
 #include "base/aligned_buffer.h"
 #include "base/status.h"
 #include "device/zoned_device.h"
+#include "file/extent_checksum.h"
 #include "model/edit.h"
 #include "model/file_record.h"
 #include "reclaim/committed_files.h"
@@ -79,7 +80,9 @@ class ExtentMover {
   [[nodiscard]] Status CopyFront(const Extent& front, ByteView bytes, Lifetime lifetime, Copy& copy);
   [[nodiscard]] Result<ByteView> Read(Buffer& buffer, std::uint64_t at, DeviceOffset place,
                                       std::uint64_t length);
-  [[nodiscard]] Status Damaged(const Extent& extent) const;
+  [[nodiscard]] Status NotMoved(const Extent& extent) const {
+    return Fail(ExtentDamage(device_, extent).With("not moved"));
+  }
   [[nodiscard]] Status Verify(DeviceOffset place, ByteView written);
 
   ZonedDevice& device_;

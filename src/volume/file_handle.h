@@ -43,8 +43,10 @@ class FileHandle {
   [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset) {
     return PositionedAppend(bytes, offset, std::nullopt);
   }
-  // `size` is at most the present size. For a framed file, the change is durable when this returns. For a plain file, it is
-  // durable with the next Sync or Close, and survives the death of the process with the next Flush after an append.
+  // `size` is at most the present size. When this returns, the change survives the death of the process: the bytes behind
+  // `size` do not come back, and of those in front of it all that were flushed are there. For a framed file, the change is
+  // also durable; for a plain file, it is with the next Sync or Close. Errors: also kCorruption or a read error, which leave
+  // the file as it is, if the cut divides an extent with damaged bytes: nobody can say on which side of the cut they are.
   [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
   [[nodiscard]] virtual Status Flush() = 0;
   [[nodiscard]] virtual Status Sync() = 0;

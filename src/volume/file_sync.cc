@@ -60,10 +60,19 @@ Status FileSync::FlushPlain(OpenFile& file) {
     ZENFS_ASSIGN_OR_RETURN(const bool flushed, file.plain->TryFlush());
     if (flushed) return {};
   }
+  return SyncMetered(file);
+}
+
+Status FileSync::SyncMetered(OpenFile& file) {
   Meter meter(deps_.metrics, Operation::kNonWalSync);
   Status synced = meter.Done(SyncPlain(file));
   deps_.accounting.Publish();
   return synced;
+}
+
+Status FileSync::TruncatePlain(OpenFile& file, std::uint64_t size) {
+  ZENFS_ASSIGN_OR_RETURN(const bool survives, file.plain->Truncate(size));
+  return survives ? Status() : SyncMetered(file);
 }
 
 Status FileSync::TruncateFramed(OpenFile& file, std::uint64_t size) {
@@ -77,8 +86,10 @@ Status FileSync::TruncateFramed(OpenFile& file, std::uint64_t size) {
                            record = view.state().FindFile(file.id);
                            return {};
                          }));
-  const std::optional<Extent> front =
-      record == nullptr ? std::nullopt : FrontOfDivided(deps_.device, record->extents, size);
+  std::optional<Extent> front;
+  if (record != nullptr) {
+    ZENFS_ASSIGN_OR_RETURN(front, FrontOfDivided(deps_.device, record->extents, size));
+  }
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.framed->BeginTruncate(size, front));
   // After the commit, a window in the metadata covers the remaining frames, so they must be on stable media before it.
   const Status committed =

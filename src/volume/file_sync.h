@@ -39,7 +39,10 @@ class FileSync {
   [[nodiscard]] Status SyncPlain(OpenFile& file);
   // Makes the plain file's name and bytes survive the death of the process.
   [[nodiscard]] Status FlushPlain(OpenFile& file);
-  // Truncates a framed file to `size`, which is at most its present size.
+  // Truncates a plain file. Commits the shorter file if a mount would find bytes behind `size` otherwise. If that fails, the
+  // file is shorter for its handles, and the next call tries again. Errors: also those of PlainFile::Truncate.
+  [[nodiscard]] Status TruncatePlain(OpenFile& file, std::uint64_t size);
+  // Truncates a framed file to `size`, which is at most its present size. Errors: also those of FrontOfDivided.
   [[nodiscard]] Status TruncateFramed(OpenFile& file, std::uint64_t size);
   // SyncPlain for a plain file. For a framed file, commits its existence and writes its bytes to the device; they may
   // still be in a volatile cache.
@@ -48,6 +51,8 @@ class FileSync {
   [[nodiscard]] Status EndWriting(OpenFile& file);
 
  private:
+  [[nodiscard]] Status SyncMetered(OpenFile& file);
+
   const Deps deps_;
 };
 

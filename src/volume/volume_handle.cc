@@ -115,7 +115,10 @@ Status VolumeHandle::PositionedAppend(ByteView bytes, std::uint64_t offset, Know
 
 Status VolumeHandle::Truncate(std::uint64_t size) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, EnterWriting());
-  if (file_->plain) return file_->plain->Truncate(size);
+  if (file_->plain) {
+    Status truncated = mount_->parts().sync.TruncatePlain(*file_, size);
+    return truncated.ok() ? truncated : Fail(OfFile(truncated.error(), file_->id));
+  }
   if (size != file_->framed->size()) return mount_->parts().sync.TruncateFramed(*file_, size);
   ZENFS_RETURN_IF_ERROR(mount_->parts().sync.EnsureCommitted(*file_));
   return file_->framed->Sync();

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/sync_point.h"
+#include "base/thread.h"
 #include "testing/empty_zone.h"
 #include "volume/scrub.h"
 #include "volume/volume_reclaim_test_rig.h"
@@ -60,17 +61,21 @@ TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
     if (FirstZoneOf(name) == zone) writers[name] = nullptr;
   {
     bool copied = false;
+    std::vector<Thread> cuts;
     SyncPoint::Scope scope([&, mover = std::this_thread::get_id()](std::string_view point) {
       if (std::this_thread::get_id() != mover) return;
       copied = copied || point == "reclaim:copied";
       if (!copied || point != "metalog:write" || writers["03.sst"]) return;
       for (auto& [name, writer] : writers) {
         writer = *volume_->OpenForAppend(name, false);
-        ASSERT_TRUE(IsOk(writer->Truncate(100'000)));
+        // The bytes are cut at once. The commit of that waits for the move.
+        cuts.emplace_back("cut", [file = writer.get()] { EXPECT_TRUE(IsOk(file->Truncate(100'000))); });
         files_[name].resize(100'000);
+        ASSERT_TRUE(Await([&] { return writer->size() == 100'000; }));
       }
     });
     IgnoreError(EmptyZone(*volume_, zone));  // the other files are being written by then
+    for (Thread& cut : cuts) cut.Join();
   }
   ASSERT_TRUE(writers["03.sst"]);
   ExpectAllThere();

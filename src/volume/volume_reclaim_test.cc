@@ -190,6 +190,31 @@ TEST_F(ReclaimOfDamage, AFileWhoseBytesAreNotWhatItsChecksumSaysStaysWhereItIs) 
   ExpectAllThere();
 }
 
+// A table, and a log whose bytes were cleaned into an extent. Nobody can say on which side of the cut the damage is.
+TEST_F(ReclaimOfDamage, AFileWithARottenExtentIsNotTruncatedWithinIt) {
+  MountRotten();
+  Put("cut.sst", RandomBytes(50'000, 1));
+  Put("cut.log", RandomBytes(50'000, 1));
+  for (int i = 0; volume_->Layout("cut.log")->extents.empty(); ++i) {
+    ASSERT_LT(i, 500);
+    Put("other.log", RandomBytes(300'000, i));
+  }
+  for (const std::string path : {"cut.sst", "cut.log"}) {
+    const std::vector<Extent> extents = volume_->Layout(path)->extents;
+    for (const std::uint64_t byte : {std::uint64_t{9'999}, std::uint64_t{10'000}}) {
+      rot_.Heal();
+      rot_.Flip(extents.front().place + byte);
+      const Status cut = TruncateFile(*volume_, path, 10'000);
+      EXPECT_EQ(CodeOf(cut), Code::kCorruption);
+      EXPECT_NE(cut.error().ToString().find("zone "), std::string::npos) << cut.error().ToString();
+      EXPECT_EQ(volume_->Stat(path)->size, 50'000u);
+      EXPECT_EQ(volume_->Layout(path)->extents, extents);
+    }
+    EXPECT_TRUE(IsOk(TruncateFile(*volume_, path, 0))) << "no extent is divided";
+    rot_.Heal();
+  }
+}
+
 TEST_F(Reclaim, MovedFilesKeepTheirChecksums) {
   MakeHalfDeadZones();
   const auto sum = [this] {

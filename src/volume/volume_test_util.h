@@ -11,6 +11,8 @@
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "device/read_only_view.h"
+#include "metalog/metalog.h"
+#include "metalog/probe.h"
 #include "testing/borrowed_device.h"
 #include "volume/check_volume.h"
 #include "volume/format_volume.h"
@@ -72,6 +74,22 @@ inline void ExpectSound(ZonedDevice& device, const CheckOptions& options = {}) {
   for (const Finding& finding : report->findings) {
     EXPECT_NE(finding.severity, Severity::kError) << finding.text;
   }
+}
+
+// Removes the checksums of all extents from the metadata, as in a volume of an earlier ZenFS. `device` is not mounted.
+inline void ForgetChecksums(ZonedDevice& device) {
+  const auto superblock = ProbeSuperblock(device);
+  ASSERT_TRUE(IsOk(superblock));
+  const auto log = Metalog::Open(device, *superblock);
+  ASSERT_TRUE(IsOk(log));
+  std::vector<Edit> edits;
+  for (const auto& [id, record] : (*log)->recovered().files()) {
+    SetExtents edit{id, 0, record->extents, record->size, record->mtime_seconds};
+    for (Extent& extent : edit.extents) extent.crc.reset();
+    if (!edit.extents.empty()) edits.push_back(std::move(edit));
+  }
+  ASSERT_TRUE(IsOk((*log)->Commit(std::move(edits))));
+  (*log)->Stop();
 }
 
 // Waits for what another thread does; false after half a minute.

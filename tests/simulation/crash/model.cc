@@ -177,11 +177,10 @@ void Model::BeginSync(ModelFile& file) {
 void Model::BeginTruncate(ModelFile& file, std::size_t size) {
   file.live.resize(size);
   if (file.shape == FileShape::kPlain) {
-    for (Variant& variant : file.variants) {  // bytes in shared memory are cut at once
-      if (variant.in_buffers && variant.flushed != std::string::npos) {
-        variant.flushed = std::min(variant.flushed, size);
-      }
-    }
+    const bool comes_back = std::ranges::any_of(file.variants, [&](const Variant& variant) {
+      return variant.flushed != std::string::npos && variant.content.size() > size;
+    });
+    if (comes_back) BeginFlushPlain(file);  // otherwise the death of the process shows no byte behind `size`
     return;
   }
   BeginSync(file);

@@ -63,7 +63,7 @@ class Model final : public Expectation {
   // --- calls that make something durable: Begin before the call, Done after it returned OK ---
   void BeginFlush(ModelFile& file);
   void BeginSync(ModelFile& file);
-  void BeginTruncate(ModelFile& file, std::size_t size);  // framed: durable; plain: only live
+  void BeginTruncate(ModelFile& file, std::size_t size);  // framed: durable; plain: as a flush
   void BeginSyncDirectory(const std::string& directory);
   void BeginUnlink(const std::string& path);
   void BeginLink(const std::string& from, const std::string& to);
