@@ -2,9 +2,11 @@
 // MANIFEST beside dead frames of deleted WALs. The oldest frames of a file are copied first, so the remaining frames
 // are always its tail.
 //
-// Design rule 5: a file points to a copy only after it was written, flushed and committed; after any error the file
-// keeps its frames. Copies are committed in pieces, so an error wastes at most one piece. Of a deleted file that is still
-// open, nothing is committed (reclaim/deleted_logs.h).
+// Design rule 5: a file points to a copy only after it was written, read back, compared, flushed and committed; after any
+// error the file keeps its frames. Each frame is verified as a whole, and so is the last extent if its last block is copied
+// again: damaged bytes are not copied, because a copy with a new checksum would hide the damage. Copies are committed in
+// pieces, so an error wastes at most one piece. Of a deleted file that is still open, nothing is committed
+// (reclaim/deleted_logs.h).
 #pragma once
 
 #include "base/status.h"
@@ -18,17 +20,17 @@
 namespace zenfs {
 
 struct LogCleanDeps {
+  ZonedDevice& device;
   LogStore& logs;
   DeletedLogs& deleted;
   ExtentSink& sink;
-  std::uint32_t block_size = 4096;
   CommittedFiles& files;
   ExtentMover::Pause pause{};  // called after each piece
 };
 
 // Returns OK if no file has frames in `zone` any more. Adds the moved bytes to `*bytes_moved`. Errors: those of
-// reads, writes and commits; kBusy if a file was in use, deleted or truncated meanwhile; all other
-// files were cleaned.
+// reads, writes and commits; kCorruption if a checksum was wrong or a copy read back differently; kBusy if a file was in use,
+// deleted or truncated meanwhile. After kCorruption and kBusy all other files were cleaned.
 [[nodiscard]] Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);
 
 }  // namespace zenfs

@@ -1,10 +1,15 @@
 #include "reclaim/log_clean.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "base/thread.h"
+#include "file/extent_checksum.h"
+#include "testing/bit_rot.h"
+#include "testing/borrowed_device.h"
+#include "testing/watched_device.h"
 #include "wal/wal_test_rig.h"
 
 namespace zenfs {
@@ -66,9 +71,9 @@ class CleanRig : public WalRig {
     return file;
   }
   Status Clean(ZoneId zone) {
-    return CleanLogZone(
-        {.logs = logs, .deleted = deleted, .sink = *sink, .block_size = kTestBlock, .files = files}, zone,
-        &moved);
+    ZonedDevice& reads = device_of_files == nullptr ? device : *device_of_files;
+    return CleanLogZone({.device = reads, .logs = logs, .deleted = deleted, .sink = *sink, .files = files},
+                        zone, &moved);
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
@@ -127,7 +132,7 @@ TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
   RigFiles files(rig);
   RigDeletedLogs deleted(rig);
   const LogCleanDeps deps{
-      .logs = logs, .deleted = deleted, .sink = *sink, .block_size = kTestBlock, .files = files};
+      .device = rig.device, .logs = logs, .deleted = deleted, .sink = *sink, .files = files};
   std::uint64_t moved = 0;
   ASSERT_TRUE(CleanLogZone(deps, last, &moved).ok());
   EXPECT_GE(moved, text.size());
@@ -157,6 +162,111 @@ TEST(LogCleanTest, CleanedExtentsHaveChecksumsAlsoAfterACut) {
     EXPECT_EQ(WalRig::Content(*file), text);
     EXPECT_EQ(rig.Recovered(file->id()), text);
   }
+}
+
+// A copy with a new checksum would hide the damage.
+TEST(LogCleanTest, AFileWithARottenFrameStaysWhereItIsAndTheOthersAreMoved) {
+  CleanRig rig;
+  BitRot rot(rig.device);
+  rig.device_of_files = &rot;
+  const TwoFiles files(rig);
+  const DeviceOffset payload = files.small->Pieces().front().place;
+  const std::uint64_t at = payload - rig.device.geometry().ZoneStart(files.zone) - kFrameHeaderBytes;
+  for (const std::uint64_t byte : {std::uint64_t{0}, std::uint64_t{4999}}) {
+    rot.Heal();
+    rot.Flip(payload + byte);
+    const Status cleaned = rig.Clean(files.zone);
+    ASSERT_FALSE(cleaned.ok());
+    EXPECT_EQ(cleaned.error().code(), Code::kCorruption);
+    const std::string place = fmt::format("log zone {} at byte {}", files.zone.value, at);
+    EXPECT_NE(cleaned.error().ToString().find(place), std::string::npos) << cleaned.error().ToString();
+    EXPECT_TRUE(rig.state().FindFile(files.small->id())->extents.empty());
+    EXPECT_NE(files.small->RangeToClean(files.zone).to, 0U);
+    EXPECT_EQ(files.large->RangeToClean(files.zone).to, 0U);
+  }
+  EXPECT_FALSE(rig.WasReleased(files.zone));
+  rot.Heal();
+  ASSERT_TRUE(rig.Clean(files.zone).ok());
+  EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1));
+}
+
+// The last block of the extents is copied again. It has an extent of its own; if it does not, because reclaim has joined it
+// with the one before, all of that is verified.
+TEST(LogCleanTest, ARottenLastBlockOfTheExtentsIsNotCopiedAgain) {
+  for (const bool joined : {false, true}) {
+    CleanRig rig;
+    BitRot rot(rig.device);
+    rig.device_of_files = &rot;
+    const auto file = rig.Stored(5000, 1);
+    ASSERT_TRUE(rig.Clean(rig.ZoneOf(file->Pieces().back().place)).ok());
+    std::vector<Extent> extents = rig.state().FindFile(file->id())->extents;
+    ASSERT_EQ(extents.size(), 2U);
+    if (joined) {
+      extents = {{0, extents[0].place, 5000, Crc32c(AsBytes(TestText(5000, 1)))}};
+      ASSERT_TRUE(rig.Commit({SetExtents{file->id(), 0, extents, 5000, 1}}).ok());
+      file->TakeMoved(extents);
+    }
+    ASSERT_TRUE(Append(*file, TestText(6000, 2)).ok());
+    ASSERT_TRUE(file->Sync().ok());
+    const ZoneId zone = rig.ZoneOf(file->Pieces().back().place);
+    rot.Flip(extents.front().place + (joined ? 1 : 4096));
+    const Status cleaned = rig.Clean(zone);
+    ASSERT_FALSE(cleaned.ok());
+    EXPECT_EQ(cleaned.error().code(), Code::kCorruption);
+    EXPECT_EQ(rig.state().FindFile(file->id())->extents, extents);
+    rot.Heal();
+    ASSERT_TRUE(rig.Clean(zone).ok());
+    EXPECT_EQ(rig.Recovered(file->id()), TestText(5000, 1) + TestText(6000, 2));
+  }
+}
+
+// Damage in front of the copied block stays visible: the checksum of those bytes does not change.
+TEST(LogCleanTest, ACleaningBehindARottenExtentLeavesItsChecksum) {
+  CleanRig rig;
+  BitRot rot(rig.device);
+  rig.device_of_files = &rot;
+  const auto file = rig.Stored(5000, 1);
+  ASSERT_TRUE(rig.Clean(rig.ZoneOf(file->Pieces().back().place)).ok());
+  const Extent front = rig.state().FindFile(file->id())->extents.front();
+  rot.Flip(front.place + 1);
+  ASSERT_TRUE(Append(*file, TestText(6000, 2)).ok());
+  ASSERT_TRUE(file->Sync().ok());
+  ASSERT_TRUE(rig.Clean(rig.ZoneOf(file->Pieces().back().place)).ok());
+  EXPECT_EQ(rig.state().FindFile(file->id())->extents.front(), front);
+  EXPECT_FALSE(FitsChecksum(rot, front));
+}
+
+TEST(LogCleanTest, ACopyThatReadsBackDifferentlyIsNotUsed) {
+  CleanRig rig;
+  WatchedDevice watched(Borrow(rig.device));
+  rig.device_of_files = &watched;
+  const TwoFiles files(rig);
+  {
+    const WatchedDevice::Watch watch(watched, {.was_read = [&](DeviceOffset offset, ByteSpan bytes) {
+                                       if (rig.ZoneOf(offset) != files.zone) bytes[100] ^= std::byte{1};
+                                     }});
+    const Status cleaned = rig.Clean(files.zone);
+    ASSERT_FALSE(cleaned.ok());
+    EXPECT_EQ(cleaned.error().code(), Code::kCorruption);
+  }
+  EXPECT_EQ(rig.moved, 0U);
+  EXPECT_TRUE(rig.state().FindFile(files.small->id())->extents.empty());
+  EXPECT_EQ(rig.Recovered(files.small->id()), TestText(5000, 1));
+}
+
+// Only a part of a frame is in the file after a truncation. All of the frame is verified.
+TEST(LogCleanTest, ATruncatedFrameIsMoved) {
+  CleanRig rig;
+  const auto file = rig.Stored(5000, 1);
+  auto cut = file->BeginTruncate(3000);
+  ASSERT_TRUE(cut.ok());
+  const Status committed = rig.Commit(cut->edits());
+  cut->End(committed);
+  ASSERT_TRUE(Append(*file, "more").ok());
+  ASSERT_TRUE(file->Sync().ok());
+  ASSERT_TRUE(rig.Clean(rig.ZoneOf(file->Pieces().front().place)).ok());
+  EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), 3004U);
+  EXPECT_EQ(rig.Recovered(file->id()), TestText(5000, 1).substr(0, 3000) + "more");
 }
 
 TEST(LogCleanTest, ZoneWithoutLiveFramesIsNotRead) {

@@ -79,26 +79,30 @@ Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
   Status moved = mover_.MoveOut(zone, pause);
-  if (!moved.ok() && moved.error().code() == Code::kCorruption) {
-    MutexLock leaf(mutex_);
-    std::string text = moved.error().ToString();
-    if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
-  }
+  NoteDamage(moved);
   return moved;
+}
+
+void Relocation::NoteDamage(const Status& status) {
+  if (status.ok() || status.error().code() != Code::kCorruption) return;
+  MutexLock lock(mutex_);
+  std::string text = status.error().ToString();
+  if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
 }
 
 Status Relocation::CleanLog(ZoneId zone, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
-  const LogCleanDeps deps{.logs = deps_.logs,
+  const LogCleanDeps deps{.device = deps_.device,
+                          .logs = deps_.logs,
                           .deleted = deps_.deleted,
                           .sink = deps_.log_sink,
-                          .block_size = deps_.device.geometry().block_size,
                           .files = *this,
                           .pause = pause};
   std::uint64_t moved = 0;
   const Status cleaned = CleanLogZone(deps, zone, &moved);
   deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);
+  NoteDamage(cleaned);
   return cleaned;
 }
 

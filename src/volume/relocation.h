@@ -67,7 +67,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   // reading and writing.
   [[nodiscard]] Status EmptyZone(ZoneId zone) EXCLUDES(mover_mutex_);
 
-  // One sentence for each extent that was not moved because it is damaged.
+  // One sentence for each extent or frame that was not copied because it is damaged.
   std::vector<std::string> damage() const EXCLUDES(mutex_);
   const ExtentMover& mover() const { return mover_; }
 
@@ -94,6 +94,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
       EXCLUDES(mover_mutex_);
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
   [[nodiscard]] Status CleanLog(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
+  void NoteDamage(const Status& status) EXCLUDES(mutex_);
   // WithFile for a file that may be open for writing.
   [[nodiscard]] Status WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body);
   // Notifies the file if it is open. False if it is being written.

@@ -190,6 +190,23 @@ TEST_F(ReclaimOfDamage, AFileWhoseBytesAreNotWhatItsChecksumSaysStaysWhereItIs) 
   ExpectAllThere();
 }
 
+// The bytes are in a frame, whose copy would be an extent with a checksum of its own.
+TEST_F(ReclaimOfDamage, ALogWithARottenFrameKeepsItAndANoticeNamesIt) {
+  MountRotten();
+  Put("keep.log", RandomBytes(30'000, 1));
+  const Extent frame = volume_->Layout("keep.log")->frames.front();
+  rot_.Flip(frame.place + 100);
+  for (int i = 0; volume_->notices().empty(); ++i) {
+    ASSERT_LT(i, 500);
+    Put("other.log", RandomBytes(300'000, i));
+  }
+  EXPECT_NE(volume_->notices().front().find("keeps its frames"), std::string::npos);
+  EXPECT_EQ(volume_->Layout("keep.log")->frames.front(), frame);
+  EXPECT_TRUE(volume_->Layout("keep.log")->extents.empty());
+  rot_.Heal();
+  EXPECT_TRUE(Get("keep.log") == RandomBytes(30'000, 1));
+}
+
 // A table, and a log whose bytes were cleaned into an extent. Nobody can say on which side of the cut the damage is.
 TEST_F(ReclaimOfDamage, AFileWithARottenExtentIsNotTruncatedWithinIt) {
   MountRotten();
