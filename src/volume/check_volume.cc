@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/aligned_buffer.h"
+#include "base/crc32c.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
 #include "device/guarded_device.h"
@@ -203,10 +204,16 @@ class Check {
     const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
     const std::uint64_t piece = std::min(kReadBytes, length);
     if (buffer.capacity() < piece) buffer = AlignedBuffer(piece);
+    KnownCrc sum = 0;  // unknown once a piece can't be read
     for (std::uint64_t at = 0; at < length; at += buffer.size()) {
       buffer.Resize(std::min(piece, length - at));
       const Status read = context_.device.Read(extent.place + at, buffer.Span());
-      if (read.ok()) continue;
+      if (read.ok()) {
+        const std::uint64_t bytes = std::min<std::uint64_t>(buffer.size(), extent.length - at);
+        if (sum) sum = Crc32c(buffer.View(0, bytes), *sum);
+        continue;
+      }
+      sum.reset();
       ZENFS_RETURN_IF_ERROR(CheckPresence(context_.device));
       if (!still_there_(file)) return false;
       context_.Add(Severity::kError,
@@ -214,6 +221,17 @@ class Check {
                                extent.file_offset + at, read.error().ToString()),
                    context_.device.geometry().ZoneOf(extent.place), extent.place + at, file.id);
     }
+    if (!sum || sum == extent.crc.value_or(*sum)) return true;
+    if (!still_there_(file)) return false;
+    const Geometry& geometry = context_.device.geometry();
+    const ZoneId zone = geometry.ZoneOf(extent.place);
+    context_.Add(
+        Severity::kError,
+        fmt::format("{}: bytes {} to {} do not match their checksum; they are in zone {} from byte {} "
+                    "on",
+                    names_.Describe(file.id), extent.file_offset, extent.end(), zone.value,
+                    extent.place - geometry.ZoneStart(zone)),
+        zone, extent.place, file.id);
     return true;
   }
 

@@ -28,7 +28,7 @@ struct CheckReport {
 };
 
 struct CheckOptions {
-  bool read_data = false;  // also read every byte of every file
+  bool read_data = false;  // also read every byte of every file and compare the checksums of extents
   // Called repeatedly with the bytes done so far and in total. May be empty.
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;
 };

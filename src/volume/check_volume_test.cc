@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "testing/bit_rot.h"
 #include "testing/switched_points.h"
 #include "volume/volume_test_util.h"
 
@@ -60,6 +61,28 @@ TEST_F(CheckLiveTest, ACleanLookAtAVolumeThatIsWrittenSaysSo) {
   ASSERT_TRUE(IsOk(report));
   EXPECT_TRUE(report->clean());
   EXPECT_THAT(report->findings.back().text, HasSubstr("written during the check"));
+}
+
+using CheckDataTest = VolumeTest;
+
+TEST_F(CheckDataTest, BytesThatDoNotMatchTheirChecksumAreFoundIfDataIsRead) {
+  Put("table.sst", std::string(10'000, 't'));
+  Put("other.sst", std::string(10'000, 'o'));
+  const DeviceOffset place = volume_->Layout("table.sst")->extents.front().place;
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  BitRot rot(*device_);
+  rot.Flip(place + 9'999);
+  const auto report = CheckVolume(rot, {.read_data = true, .progress = {}});
+  ASSERT_TRUE(IsOk(report));
+  const Finding* const error = FirstError(report->findings);
+  ASSERT_NE(error, nullptr);
+  EXPECT_THAT(error->text,
+              HasSubstr("/table.sst): bytes 0 to 10000 do not match their checksum; they are in zone"));
+  EXPECT_EQ(std::ranges::count(report->findings, Severity::kError, &Finding::severity), 1);
+  rot.Heal();
+  rot.Flip(place + 10'000);  // padding
+  EXPECT_TRUE(CheckVolume(rot, {.read_data = true, .progress = {}})->clean());
 }
 
 using CheckZonesTest = VolumeTest;
