@@ -13,6 +13,7 @@ set(ZENFS_SOURCES_backup
   backup/restore_record.cc
   backup/restore_source.cc
   backup/transfer.cc
+  backup/verified_source.cc
   backup/volume_tree.cc
 )
 set(ZENFS_TESTS_backup

@@ -4,8 +4,10 @@
 
 #include "backup/backup_destination.h"
 #include "backup/content_mark.h"
+#include "backup/verified_source.h"
 #include "backup/volume_tree.h"
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
@@ -21,20 +23,24 @@ class BackupRun {
   Result<BackupSummary> Run();
 
  private:
-  enum class Outcome { kCopied, kReplaced, kDeleted };
+  enum class Outcome { kCopied, kReplaced, kDeleted, kUnreadable };
+  enum class Comparison { kSame, kDifferent, kSourceUnreadable };
 
   Status Prepare();
   Status CopyAll();
   Result<bool> IsUnchanged(const VolumeFile& file, const ManifestFile& known) const;
   Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known) const;
   Status Process(std::size_t number);
-  Result<bool> IsUnharmed(const VolumeFile& file);
+  Result<Comparison> Compare(const VolumeFile& file);
   Result<std::uint32_t> ChecksumOfCopy(const HostFile& copy, std::uint64_t size);
   Status CopyUntilItStays(std::size_t number, const VolumeFile& file);
   Result<Outcome> Copy(std::size_t number, const VolumeFile& file);
-  Result<Outcome> WhatBecameOf(const VolumeFile& file, FileId id, const Error& error) const;
-  Result<std::uint32_t> CopyBytes(const FileHandle& from, HostFile& to, const std::string& path,
-                                  std::uint64_t mtime_seconds);
+  Result<Outcome> WhatBecameOf(const VolumeFile& file, FileId id, const VerifiedSource& source);
+  Result<std::uint32_t> CopyBytes(VerifiedSource& from, std::uint64_t size, HostFile& to,
+                                  const std::string& path, std::uint64_t mtime_seconds);
+  Result<std::uint32_t> ChecksumOfSource(VerifiedSource& from, std::uint64_t size, const std::string& path);
+  void NoteUnreadable(const Error& error, std::string_view copy) EXCLUDES(mutex_);
+  Status Unreadable() EXCLUDES(mutex_);
 
   Volume& volume_;
   const BackupOptions& options_;
@@ -47,6 +53,12 @@ class BackupRun {
   std::atomic<std::uint64_t> bytes_copied_{0};
   std::atomic<std::uint64_t> found_unharmed_{0};
   std::atomic<std::uint64_t> deleted_{0};
+  std::atomic<std::uint64_t> missing_{
+      0};  // files of which the backup has no whole copy, because they are unreadable
+
+  Mutex mutex_;  // leaf
+  std::uint64_t unreadable_ GUARDED_BY(mutex_) = 0;
+  std::optional<Error> first_unreadable_ GUARDED_BY(mutex_);
 };
 
 Status BackupRun::Prepare() {
@@ -107,6 +119,10 @@ Result<BackupSummary> BackupRun::Run() {
                                                          copied.error().ToString(), options_.destination,
                                                          destination_->files(), tree_.files.size())));
   }
+  if (const Status read = Unreadable(); !read.ok()) {
+    return Fail(Error(read.error().code(), fmt::format("{}; {} has whole copies of all files",
+                                                       read.error().ToString(), options_.destination)));
+  }
   const std::size_t untouched = options_.verify ? 0 : kept;
   return BackupSummary{.files = files_copied_,
                        .bytes = bytes_copied_,
@@ -122,19 +138,36 @@ Status BackupRun::CopyAll() {
   ZENFS_RETURN_IF_ERROR(destination_->Begin(std::move(directories), kept_, paths));
   ZENFS_RETURN_IF_ERROR(
       transfer_.Run(work_.size(), options_.jobs, [this](std::size_t number) { return Process(number); }));
+  if (missing_ != 0) return Unreadable();
   LifetimeHints hints;
   for (const VolumeFile& file : tree_.files) hints.Add(file.path, file.stat.lifetime);
   return destination_->Finish(hints);
 }
 
+// A file of the volume that can't be read, or does not match its checksums, is not copied: the others are, and the run ends
+// with an error.
+void BackupRun::NoteUnreadable(const Error& error, std::string_view copy) {
+  transfer_.Notice(fmt::format("{}; {}", error.ToString(), copy));
+  MutexLock lock(mutex_);
+  ++unreadable_;
+  if (!first_unreadable_) first_unreadable_ = error;
+}
+
+Status BackupRun::Unreadable() {
+  MutexLock lock(mutex_);
+  if (!first_unreadable_) return {};
+  return Fail(Error(first_unreadable_->code(),
+                    fmt::format("{} of the volume can't be read or {} damaged, the first is {}",
+                                Counted(unreadable_, "file"), unreadable_ == 1 ? "is" : "are",
+                                first_unreadable_->ToString())));
+}
+
 Status BackupRun::Process(std::size_t number) {
   const VolumeFile& file = *work_[number];
   if (kept_.contains(file.relative)) {
-    ZENFS_ASSIGN_OR_RETURN(const bool unharmed, IsUnharmed(file));
-    if (unharmed) {
-      ++found_unharmed_;
-      return {};
-    }
+    ZENFS_ASSIGN_OR_RETURN(const Comparison comparison, Compare(file));
+    if (comparison == Comparison::kSame) ++found_unharmed_;
+    if (comparison != Comparison::kDifferent) return {};
     transfer_.Notice(fmt::format("{} differs from the file in the volume, and is copied again",
                                  destination_->directory().PathOf(file.relative)));
     ZENFS_RETURN_IF_ERROR(destination_->Forget(file.relative));
@@ -143,23 +176,38 @@ Status BackupRun::Process(std::size_t number) {
   return CopyUntilItStays(number, file);
 }
 
-// True if both sides have the recorded checksum. A read error of the copy means harmed; a read
-// error of the volume is an error.
-Result<bool> BackupRun::IsUnharmed(const VolumeFile& file) {
+// Compares both sides with the recorded checksum. A read error of the copy means that it is different. If the file in the
+// volume can't be read or is damaged, the copy stays, whatever it is.
+Result<BackupRun::Comparison> BackupRun::Compare(const VolumeFile& file) {
   const ManifestFile& known = kept_.at(file.relative);
   const auto copy = destination_->directory().OpenForRead(file.relative);
-  if (!copy) return false;
-  copy->DropCache();
-  const auto crc = ChecksumOfCopy(*copy, known.size);
-  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  if (!crc || *crc != known.crc32c) return false;
+  bool whole = false;
+  if (copy) {
+    copy->DropCache();
+    const auto crc = ChecksumOfCopy(*copy, known.size);
+    ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+    whole = crc && *crc == known.crc32c;
+  }
+  const auto layout = volume_.Layout(file.path);
   const auto from = volume_.OpenForRead(file.path);
-  if (!from) return false;  // copying reports what is wrong with it
-  const auto source =
-      transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return (*from)->Read(offset, into); },
-                     known.size, file.path, {});
+  if (!layout || !from) return Comparison::kDifferent;  // copying reports what is wrong with it
+  VerifiedSource source(**from, *layout, volume_.info().geometry, file.path);
+  const auto crc = ChecksumOfSource(source, known.size, file.path);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  return source && *source == known.crc32c;
+  if (crc) return whole && *crc == known.crc32c ? Comparison::kSame : Comparison::kDifferent;
+  if (!source.failure() || source.failure()->code() == Code::kNotFound) return Comparison::kDifferent;
+  if (const auto now = volume_.Layout(file.path); !now || source.ExtentsDiffer(*now))
+    return Comparison::kDifferent;
+  if (!whole) ++missing_;
+  NoteUnreadable(*source.failure(),
+                 whole ? "its copy is whole and stays" : "its copy is damaged too, and stays");
+  return Comparison::kSourceUnreadable;
+}
+
+Result<std::uint32_t> BackupRun::ChecksumOfSource(VerifiedSource& from, std::uint64_t size,
+                                                  const std::string& path) {
+  return transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return from.Read(offset, into); }, size,
+                        path, {});
 }
 
 Result<std::uint32_t> BackupRun::ChecksumOfCopy(const HostFile& copy, std::uint64_t size) {
@@ -181,21 +229,29 @@ Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file) {
       transfer_.Notice(fmt::format("{} was deleted meanwhile, and is not in the backup", file.path));
       return {};
     }
+    if (*outcome == Outcome::kUnreadable) {
+      ++missing_;
+      return destination_->Keep(file.relative);
+    }
   }
   return Fail(Code::kBusy, fmt::format("{} is replaced too often; back up a checkpoint of the database "
                                        "instead",
                                        file.path));
 }
 
-// Decides about a file that could not be read. Only a file without a name was deleted; bytes in an
-// offline zone give the same read error.
+// Decides about a file that could not be read. Only a file without a name was deleted; bytes in an offline zone give the same
+// read error.
 Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const VolumeFile& file, FileId id,
-                                                   const Error& error) const {
+                                                   const VerifiedSource& source) {
+  const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
   const auto stat = volume_.Stat(file.path);
-  if (!stat)
-    return stat.error().code() == Code::kNotFound ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
-  if (stat->id == id) return Fail(error);
-  return stat->is_directory ? Outcome::kDeleted : Outcome::kReplaced;
+  if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
+  if (stat->id != id) return stat->is_directory ? Outcome::kDeleted : Outcome::kReplaced;
+  const auto now = volume_.Layout(file.path);
+  if (!now) return gone(now.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(now.error());
+  if (source.ExtentsDiffer(*now)) return Outcome::kReplaced;
+  NoteUnreadable(*source.failure(), "it is not copied, but a copy of an earlier run stays");
+  return Outcome::kUnreadable;
 }
 
 Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file) {
@@ -206,6 +262,7 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   const std::uint64_t begun = WallSeconds();
   const auto layout = volume_.Layout(file.path);
   if (!layout) return gone(layout.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(layout.error());
+  SyncPoint::Reach("backup:laid-out");
   const auto from = volume_.OpenForRead(file.path);
   if (!from) return gone(from.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(from.error());
   const auto stat = volume_.Stat(file.path);
@@ -213,11 +270,16 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   const FileHandle& source = **from;
   if (stat->id != source.id()) return Outcome::kReplaced;
 
-  ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
   const std::uint64_t size = source.size();
-  const auto crc = CopyBytes(source, to, file.path, stat->mtime_seconds);
-  if (!crc && gone(crc.error())) return WhatBecameOf(file, source.id(), crc.error());
+  if (size < EndOfExtents(*layout)) return Outcome::kReplaced;  // truncated since the layout was taken
+  ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
+  VerifiedSource verified(source, *layout, volume_.info().geometry, file.path);
+  const auto crc = CopyBytes(verified, size, to, file.path, stat->mtime_seconds);
+  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+  if (!crc && verified.failure()) return WhatBecameOf(file, source.id(), verified);
   if (!crc) return Fail(crc.error());
+  if (const auto now = volume_.Layout(file.path); now && verified.Misses(*now, size))
+    return Outcome::kReplaced;
   ManifestFile line{.id = source.id().value,
                     .size = size,
                     .mtime_seconds = stat->mtime_seconds,
@@ -234,14 +296,9 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
 }
 
 // Syncs the bytes to stable media and reads them back.
-Result<std::uint32_t> BackupRun::CopyBytes(const FileHandle& from, HostFile& to, const std::string& path,
-                                           std::uint64_t mtime_seconds) {
-  const std::uint64_t size = from.size();
-  const auto read = [&](std::uint64_t offset, ByteSpan into) -> Result<std::size_t> {
-    auto n = from.Read(offset, into);
-    if (!n) return Fail(n.error().With(path));
-    return n;
-  };
+Result<std::uint32_t> BackupRun::CopyBytes(VerifiedSource& from, std::uint64_t size, HostFile& to,
+                                           const std::string& path, std::uint64_t mtime_seconds) {
+  const auto read = [&](std::uint64_t offset, ByteSpan into) { return from.Read(offset, into); };
   ZENFS_ASSIGN_OR_RETURN(const std::uint32_t crc,
                          transfer_.Pump(read, size, path, [&](ByteView chunk) { return to.Append(chunk); }));
   ZENFS_RETURN_IF_ERROR(to.SetModified(mtime_seconds));

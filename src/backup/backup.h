@@ -32,10 +32,13 @@ struct BackupSummary {
 
 // `volume` may be mounted read-only, beside a writer. A file that an earlier run has copied is not
 // copied again if its id, size, mtime and content mark (content_mark.h) are equal and the copy has
-// its size. With `verify` both are read.
+// its size. With `verify` both are read. What is read is compared with the volume's checksums.
 //
-// Errors: those of reading and writing; kShutdown if stopped. Once the directory has been changed,
-// the text says how much of the backup is complete and how to continue.
+// Errors: those of writing; kShutdown if stopped. Once the directory has been changed,
+// the text says how much of the backup is complete and how to continue. A file of the volume that
+// can't be read or does not match its checksums is named in a notice and not copied; the copy of an
+// earlier run stays, the other files are copied, and then the first of these errors is returned. The
+// backup is complete if it has a whole copy of all files nevertheless.
 [[nodiscard]] Result<BackupSummary> RunBackup(Volume& volume, const BackupOptions& options,
                                               TransferObserver& observer);
 

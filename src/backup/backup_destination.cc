@@ -163,6 +163,16 @@ Status BackupDestination::Accept(std::size_t number, const std::string& relative
   return {};
 }
 
+Status BackupDestination::Keep(const std::string& relative) {
+  const auto known = known_.files.find(relative);
+  if (known == known_.files.end()) return {};
+  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, directory_.Stat(relative));
+  if (copy.kind != HostStat::Kind::kFile || copy.size != known->second.size) return {};
+  MutexLock lock(mutex_);
+  if (!manifest_.files.emplace(*known).second) return {};
+  return lines_->Append(AsBytes(ManifestLine(relative, known->second)));
+}
+
 Status BackupDestination::Forget(const std::string& relative) {
   // Its line stays for now, without a file.
   ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(relative));

@@ -56,6 +56,9 @@ class BackupDestination {
   [[nodiscard]] Status Accept(std::size_t number, const std::string& relative, const ManifestFile& file)
       EXCLUDES(mutex_);
 
+  // Lists the copy of an earlier run that Begin did not keep again, if it is there with its size: the file has changed in the
+  // volume since, and can't be copied.
+  [[nodiscard]] Status Keep(const std::string& relative) EXCLUDES(mutex_);
   // Removes a file of the earlier run that is damaged.
   [[nodiscard]] Status Forget(const std::string& relative) EXCLUDES(mutex_);
 

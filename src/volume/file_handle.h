@@ -29,6 +29,9 @@ class FileHandle {
 
   // Reads at most into.size() bytes from `offset`, fewer only at the end of the file. Returns the number of bytes read.
   [[nodiscard]] virtual Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const = 0;
+  // The same, and verifies each frame of a framed file that it reads, as a whole. Bytes in extents are not verified: an extent
+  // has one checksum, which Volume::Layout returns. Errors: also kCorruption.
+  [[nodiscard]] virtual Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const = 0;
   // Sends several reads together. Shortens the `into` of each request to the bytes read.
   virtual void ReadMany(std::span<ReadRequest> requests) const = 0;
 

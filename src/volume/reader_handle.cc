@@ -9,7 +9,6 @@
 #include "base/aligned_buffer.h"
 #include "base/sync_point.h"
 #include "file/extent_reader.h"
-#include "wal/frame_read.h"
 #include "wal/piece_reader.h"
 
 namespace zenfs {
@@ -45,10 +44,12 @@ std::uint64_t ReaderHandle::size() const {
   return Held()->size();
 }
 
-Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request) const {
+Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request, Frames frames) const {
   const FrameIndex& index = file.log->index;
   const std::uint64_t end = request.offset + request.into.size();
   std::vector<PieceRead> parts;
+  std::vector<FrameRead> verified;
+  std::vector<Piece> in_sync_blocks;
   for (std::size_t i = index.Find(request.offset); i < index.size() && index[i].file_offset < end; ++i) {
     const Piece& piece = index[i];
     const std::uint64_t from = std::max(request.offset, piece.file_offset);
@@ -57,17 +58,22 @@ Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request) c
       return Fail(Code::kCorruption, fmt::format("{} (file {}): bytes {} to {} of its log are lost", path_,
                                                  id_.value, piece.file_offset, piece.end()));
     }
-    parts.push_back(
-        {piece.place + (from - piece.file_offset), request.into.subspan(from - request.offset, to - from)});
+    const ByteSpan into = request.into.subspan(from - request.offset, to - from);
+    if (piece.in_sync_block) in_sync_blocks.push_back(piece);  // verified below in any case
+    if (frames == Frames::kAsTheyAre || piece.sequence == 0 || piece.in_sync_block) {
+      parts.push_back({piece.place + (from - piece.file_offset), into});
+      continue;
+    }
+    ZENFS_ASSIGN_OR_RETURN(const FrameSeed seed, SeedOf(file, piece));
+    verified.push_back({.piece = piece, .seed = seed, .from = from, .into = into});
   }
   ZENFS_RETURN_IF_ERROR(ReadPieces(mount_->device(), id_, parts));
-  for (std::size_t i = index.Find(request.offset); i < index.size() && index[i].file_offset < end; ++i) {
-    if (index[i].in_sync_block) ZENFS_RETURN_IF_ERROR(CheckSyncBlock(file, index[i]));
-  }
+  ZENFS_RETURN_IF_ERROR(ReadFrames(mount_->device(), id_, verified));
+  for (const Piece& piece : in_sync_blocks) ZENFS_RETURN_IF_ERROR(CheckSyncBlock(file, piece));
   return {};
 }
 
-bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const {
+bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const {
   if (file.log == nullptr) {
     ReadExtentsMany(mount_->device(), file.record->extents, requests);
     for (ReadRequest& request : requests) {
@@ -77,24 +83,29 @@ bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> request
     return true;
   }
   for (ReadRequest& request : requests) {
-    request.status = ReadLog(file, request);
+    request.status = ReadLog(file, request, frames);
     if (!request.status.ok() && request.status.error().code() == Code::kBusy) return false;
   }
   return true;
 }
 
+Result<FrameSeed> ReaderHandle::SeedOf(const LiveFile& file, const Piece& piece) const {
+  const ZoneId id = mount_->device().geometry().ZoneOf(piece.place);
+  const auto zone = std::ranges::find(file.log_zones, id, &LogZone::zone);
+  if (zone == file.log_zones.end()) return Fail(Code::kBusy, "the zone is no log zone any more");
+  return mount_->live().SeedOf(*zone);
+}
+
 // A sync block that is read while its writer replaces it shows this frame in either version, or another frame.
 Status ReaderHandle::CheckSyncBlock(const LiveFile& file, const Piece& piece) const {
-  const Geometry& geometry = mount_->device().geometry();
-  const auto zone = std::ranges::find(file.log_zones, geometry.ZoneOf(piece.place), &LogZone::zone);
-  if (zone == file.log_zones.end()) return Fail(Code::kBusy, "the zone is no log zone any more");
-  AlignedBuffer block(geometry.block_size);
-  const auto held = ReadSyncBlock(mount_->device(), mount_->live().SeedOf(*zone), id_, piece, block);
+  ZENFS_ASSIGN_OR_RETURN(const FrameSeed seed, SeedOf(file, piece));
+  AlignedBuffer block(mount_->device().geometry().block_size);
+  const auto held = ReadSyncBlock(mount_->device(), seed, id_, piece, block);
   return held ? Status() : Fail(held.error());
 }
 
 // The requests are cut at the size of the last layout that was tried.
-Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
+Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frames) const {
   std::uint64_t wanted = 0;
   std::vector<ByteSpan> whole;
   whole.reserve(requests.size());
@@ -122,7 +133,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
     }
     if (cut.empty()) return {};  // the layout is new, and the file ends before the requests
     SyncPoint::Reach("ReaderHandle::Read:planned");
-    const bool read = ReadFrom(*file, cut);
+    const bool read = ReadFrom(*file, cut, frames);
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
     if (confirmed.file == nullptr) return Gone();
     if (!read) {
@@ -148,16 +159,24 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests) const {
 }
 
 Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into) const {
+  return ReadOne(offset, into, Frames::kAsTheyAre);
+}
+
+Result<std::size_t> ReaderHandle::ReadVerified(std::uint64_t offset, ByteSpan into) const {
+  return ReadOne(offset, into, Frames::kVerified);
+}
+
+Result<std::size_t> ReaderHandle::ReadOne(std::uint64_t offset, ByteSpan into, Frames frames) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
   ReadRequest request{.offset = offset, .into = into, .status = {}};
-  ZENFS_RETURN_IF_ERROR(ReadConfirmed(std::span(&request, 1)));
+  ZENFS_RETURN_IF_ERROR(ReadConfirmed(std::span(&request, 1), frames));
   ZENFS_RETURN_IF_ERROR(request.status);
   return request.into.size();
 }
 
 void ReaderHandle::ReadMany(std::span<ReadRequest> requests) const {
   const Result<Gate::Entry> entry = mount_->Enter();
-  const Status read = entry ? ReadConfirmed(requests) : Fail(entry.error());
+  const Status read = entry ? ReadConfirmed(requests, Frames::kAsTheyAre) : Fail(entry.error());
   if (read.ok()) return;
   for (ReadRequest& request : requests) {
     request.status = read;

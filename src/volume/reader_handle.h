@@ -16,6 +16,7 @@
 #include "volume/file_handle.h"
 #include "volume/live_state.h"
 #include "volume/reader_mount.h"
+#include "wal/frame_read.h"
 
 namespace zenfs {
 
@@ -27,6 +28,7 @@ class ReaderHandle final : public FileHandle {
       : mount_(std::move(mount)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
+  [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
   void ReadMany(std::span<ReadRequest> requests) const override;
   [[nodiscard]] Status Append(ByteView, KnownCrc) override { return mount_->Refuse(); }
   [[nodiscard]] Status PositionedAppend(ByteView, std::uint64_t, KnownCrc) override {
@@ -48,13 +50,17 @@ class ReaderHandle final : public FileHandle {
   void Hold(std::shared_ptr<const LiveFile> file) const EXCLUDES(mutex_);
   // Looks the file up again, holds the result and returns it.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Renew() const;
+  enum class Frames { kAsTheyAre, kVerified };
   // Reads the requests from the device. The result is not confirmed yet. Returns false if the writer has replaced a sync
   // block meanwhile.
-  bool ReadFrom(const LiveFile& file, std::span<ReadRequest> requests) const;
-  [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request) const;
+  bool ReadFrom(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const;
+  [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request, Frames frames) const;
+  // The seed of the zone of `piece`. Errors: kBusy if it is no log zone any more.
+  [[nodiscard]] Result<FrameSeed> SeedOf(const LiveFile& file, const Piece& piece) const;
   // Errors: kBusy if `piece` is no longer in its sync block.
   [[nodiscard]] Status CheckSyncBlock(const LiveFile& file, const Piece& piece) const;
-  [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests) const;
+  [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests, Frames frames) const;
+  [[nodiscard]] Result<std::size_t> ReadOne(std::uint64_t offset, ByteSpan into, Frames frames) const;
   std::unexpected<Error> Gone() const;
 
   const std::shared_ptr<const ReaderMount> mount_;

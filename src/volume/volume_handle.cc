@@ -39,6 +39,15 @@ Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into) cons
   return meter.Done(std::move(read), bytes);
 }
 
+Result<std::size_t> VolumeHandle::ReadVerified(std::uint64_t offset, ByteSpan into) const {
+  if (file_->plain) return Read(offset, into);
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
+  Meter meter(mount_->metrics(), Operation::kRead);
+  Result<std::size_t> read = file_->framed->ReadVerified(offset, into);
+  const std::size_t bytes = read.value_or(0);
+  return meter.Done(std::move(read), bytes);
+}
+
 void VolumeHandle::ReadMany(std::span<ReadRequest> requests) const {
   const Result<Gate::Entry> entry = mount_->Enter();
   if (entry && file_->plain) return ReadManyPlain(requests);

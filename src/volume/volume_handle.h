@@ -18,6 +18,7 @@ class VolumeHandle final : public FileHandle {
   ~VolumeHandle() override;
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
+  [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
   void ReadMany(std::span<ReadRequest> requests) const override;
   [[nodiscard]] Status Append(ByteView bytes, KnownCrc crc) override;
   [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) override;
