@@ -4,6 +4,7 @@
 # scripts/check-style fails on a file under src/ that none of them names.
 set(ZENFS_SOURCES_base
   base/clock.cc
+  base/boot_id.cc
   base/checksum_handoff.cc
   base/counted.cc
   base/crc32c.cc

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "buffers/buffer_area_place.h"

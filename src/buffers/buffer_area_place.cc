@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "base/bytes.h"
 #include "base/crc32c.h"
 
@@ -18,15 +16,6 @@ std::optional<BufferAreaPlace> BufferAreaPlace::Parse(std::string_view text) {
   }
   return BufferAreaPlace{.boot = std::string(text.substr(0, space)),
                          .path = std::string(text.substr(space + 1))};
-}
-
-std::string BootId() {
-  static const std::string boot = [] {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string id;
-    return file >> id ? id : "unknown";
-  }();
-  return boot;
 }
 
 std::string BufferAreaNamePrefix(std::string_view identity) {

@@ -16,10 +16,6 @@ struct BufferAreaPlace {
   static std::optional<BufferAreaPlace> Parse(std::string_view text);
 };
 
-// The boot id of the running kernel (proc(5), /proc/sys/kernel/random/boot_id); "unknown" if it
-// can't be read.
-[[nodiscard]] std::string BootId();
-
 // The names of all files of append buffers of a device begin with this.
 [[nodiscard]] std::string BufferAreaNamePrefix(std::string_view identity);
 

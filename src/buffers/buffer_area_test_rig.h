@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "base/boot_id.h"
 #include "base/random.h"
 #include "buffers/append_buffer.h"
 #include "buffers/buffer_area_place.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/boot_id.h"
 #include "base/random.h"
 #include "buffers/buffer_area_place.h"
 #include "buffers/orphaned_buffers.h"

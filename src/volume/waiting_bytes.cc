@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/boot_id.h"
 #include "base/counted.h"
 #include "buffers/buffer_area_place.h"
 #include "buffers/orphaned_buffers.h"
