@@ -11,6 +11,7 @@ set(ZENFS_TESTS_metalog
   metalog/metalog_switch_test.cc
   metalog/metalog_test.cc
   metalog/metazones_test.cc
+  metalog/pair_zones_test.cc
   metalog/probe_test.cc
   metalog/reconstruct_test.cc
   metalog/replica_test.cc

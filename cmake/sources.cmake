@@ -103,6 +103,7 @@ set(ZENFS_SOURCES_format
   format/metadata_copy.cc
   format/metalog_payload.cc
   format/buffer_area_layout.cc
+  format/pair_record.cc
   format/superblock.cc
   format/superblock_correction.cc
   format/tail_record.cc
@@ -114,6 +115,7 @@ set(ZENFS_TESTS_format
   format/frame_time_test.cc
   format/metadata_copy_test.cc
   format/metalog_payload_test.cc
+  format/pair_record_test.cc
   format/superblock_correction_test.cc
   format/superblock_test.cc
   format/tail_record_test.cc
@@ -187,6 +189,7 @@ set(ZENFS_SOURCES_metalog
   metalog/metalog.cc
   metalog/metalog_parts.cc
   metalog/metazones.cc
+  metalog/pair_zones.cc
   metalog/probe.cc
   metalog/reconstruct.cc
   metalog/replay.cc
@@ -313,6 +316,7 @@ set(ZENFS_SOURCES_volume
   volume/open_deleted_logs.cc
   volume/open_file_table.cc
   volume/buffer_recovery.cc
+  volume/pair_proof.cc
   volume/path_locks.cc
   volume/places.cc
   volume/reader_handle.cc
@@ -378,6 +382,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_log_device_test.cc
+  volume/volume_pair_test.cc
   volume/volume_log_switch_test.cc
   volume/volume_threads_test.cc
   volume/volume_times_test.cc

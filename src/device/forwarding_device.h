@@ -31,6 +31,7 @@ class ForwardingDevice : public ZonedDevice {
   std::optional<std::uint32_t> owner() const override { return inner_.owner(); }
   std::vector<std::string> notices() const override { return inner_.notices(); }
   std::uint64_t emulation_cpu_ns() const override { return inner_.emulation_cpu_ns(); }
+  JoinedParts parts() const override { return inner_.parts(); }
   DeviceErrors errors() const override { return inner_.errors(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     return inner_.Report(first, count);

@@ -14,7 +14,7 @@ struct Geometry {
   std::uint32_t max_open = 0;       // zones; 0: no limit
   std::uint32_t max_active = 0;     // zones; 0: no limit. May be above max_open
   // Two joined devices (device/joined_device.h): the last `log_zones` zones are on the second one, which has limits of
-  // its own and holds only logs. Then the values on zone appends and random write areas are those of the second one.
+  // its own (those for log zones) and holds only logs. Then the values on zone appends and random write areas are those of the second one.
   std::uint32_t log_zones = 0;
   std::uint32_t log_max_open = 0;
   std::uint32_t log_max_active = 0;

@@ -11,6 +11,9 @@
 namespace zenfs {
 namespace {
 
+// Of a limit of the second device; 0 means no limit.
+std::uint32_t LeftOf(std::uint32_t limit) { return limit == 0 ? 0 : limit - kPairZones; }
+
 // The geometry of both. A flush is needed if either device needs it.
 Geometry Join(const Geometry& main, const Geometry& logs, ZoneId first_log_zone) {
   Geometry joined = main;
@@ -18,8 +21,8 @@ Geometry Join(const Geometry& main, const Geometry& logs, ZoneId first_log_zone)
   joined.zone_size = std::max(main.zone_size, logs.zone_size);
   joined.log_zones = logs.zone_count - first_log_zone.value;
   joined.zone_count = main.zone_count + joined.log_zones;
-  joined.log_max_open = logs.max_open;
-  joined.log_max_active = logs.max_active;
+  joined.log_max_open = LeftOf(logs.max_open);
+  joined.log_max_active = LeftOf(logs.max_active);
   joined.max_append_bytes = logs.max_append_bytes;
   joined.random_area_bytes = logs.random_area_bytes;
   joined.random_area_unit = logs.random_area_unit;
@@ -81,6 +84,7 @@ class JoinedDevice final : public ZonedDevice {
   std::uint64_t emulation_cpu_ns() const override {
     return main_->emulation_cpu_ns() + logs_->emulation_cpu_ns();
   }
+  JoinedParts parts() const override { return {.main = main_.get(), .logs = logs_.get()}; }
   DeviceErrors errors() const override {
     const DeviceErrors main = main_->errors();
     const DeviceErrors logs = logs_->errors();

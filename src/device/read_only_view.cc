@@ -29,9 +29,15 @@ class ReadOnlyQueue final : public IoQueue {
 
 class ReadOnlyView final : public ForwardingDevice {
  public:
-  explicit ReadOnlyView(ZonedDevice& device) : ForwardingDevice(device) {}
+  explicit ReadOnlyView(ZonedDevice& device) : ForwardingDevice(device) {
+    const JoinedParts parts = device.parts();
+    if (parts.main == nullptr) return;
+    main_ = MakeReadOnlyView(*parts.main);
+    logs_ = MakeReadOnlyView(*parts.logs);
+  }
 
   OpenMode mode() const override { return OpenMode::kReadOnly; }
+  JoinedParts parts() const override { return {.main = main_.get(), .logs = logs_.get()}; }
   Status Write(DeviceOffset, std::span<const ByteView>) override { return Refuse("write"); }
   Result<DeviceOffset> Append(ZoneId, ByteView) override { return Fail(Refuse("append").error()); }
   Status Reset(ZoneId) override { return Refuse("reset"); }
@@ -51,6 +57,9 @@ class ReadOnlyView final : public ForwardingDevice {
   Status Refuse(const char* what) const {
     return Fail(Code::kReadOnly, inner().name() + ": " + what + " on a device that is open read-only");
   }
+
+  std::unique_ptr<ZonedDevice> main_;  // views of the parts of a joined device
+  std::unique_ptr<ZonedDevice> logs_;
 };
 
 }  // namespace

@@ -75,6 +75,14 @@ struct DeviceErrors {
   std::uint64_t failed_flushes = 0;
 };
 
+class ZonedDevice;
+
+// The two devices below a joined one; both null for a single device. The joined device owns them.
+struct JoinedParts {
+  ZonedDevice* main = nullptr;
+  ZonedDevice* logs = nullptr;
+};
+
 class ZonedDevice {
  public:
   virtual ~ZonedDevice() = default;
@@ -93,6 +101,10 @@ class ZonedDevice {
 
   // CPU time of this process spent on the emulation of the device, in nanoseconds; 0 for a real device.
   virtual std::uint64_t emulation_cpu_ns() const { return 0; }
+
+  // Each of two joined devices (device/joined_device.h) by itself, with the zones that the joined device hides. A decorator of
+  // the joined device is not between.
+  virtual JoinedParts parts() const { return {}; }
 
   // All zero without a guard.
   virtual DeviceErrors errors() const { return {}; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace zenfs {
@@ -27,6 +28,7 @@ enum class Tag : std::uint64_t {
   kSetSummedExtents = 15,     // SetExtents with a checksum of at least one extent
   kSetKeyedBufferPlace = 16,  // SetBufferPlace with a key
   kMarkSyncZone = 17,
+  kSetPairKey = 18,
 };
 
 constexpr std::size_t kMinEditBytes = 2;
@@ -149,6 +151,10 @@ struct Encoder {
     Put(e.bytes);
     return Tag::kMarkSyncZone;
   }
+  Tag operator()(const SetPairKey& e) {
+    out.append(reinterpret_cast<const char*>(e.key.bytes.data()), e.key.bytes.size());
+    return Tag::kSetPairKey;
+  }
 };
 
 // Reads the fields of one body. `ok` becomes false also if a value is out of the range of its type.
@@ -179,6 +185,13 @@ class Body {
     const std::string_view text = in_.String();
     if (text.size() < min_bytes || text.size() > max_bytes) ok_ = false;
     return ok_ ? std::string(text) : std::string();
+  }
+  Uuid Key() {
+    const std::uint64_t halves[] = {in_.Fixed<std::uint64_t>(), in_.Fixed<std::uint64_t>()};
+    Uuid key;
+    static_assert(sizeof halves == sizeof key.bytes);
+    std::memcpy(key.bytes.data(), halves, sizeof halves);
+    return key;
   }
   template <typename Read>
   auto List(std::size_t min_bytes, Read read) {
@@ -265,6 +278,7 @@ Result<Edit> DecodeBody(Tag tag, Body& in) {
     case Tag::kSetKeyedBufferPlace:
       return SetBufferPlace{in.Text(0, kMaxPlaceBytes), in.Text(kBufferKeyBytes, kBufferKeyBytes), in.User()};
     case Tag::kMarkSyncZone: return MarkSyncZone{in.Zone(), in.Number()};
+    case Tag::kSetPairKey: return SetPairKey{in.Key()};
   }
   return Fail(Code::kNotSupported,
               fmt::format("edit with unknown tag {}: written by a newer ZenFS, use that one",

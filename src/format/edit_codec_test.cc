@@ -31,6 +31,7 @@ std::vector<Edit> OneOfEach() {
           SetLifetime{FileId(2), Lifetime::kShort},
           AllocateLogZones{{{ZoneId(0xffffffff), 2, kLarge}, {ZoneId(0), 3, 0}}},
           MarkSyncZone{ZoneId(0xffffffff), kLarge},
+          SetPairKey{*Uuid::Parse("01234567-89ab-4def-8123-456789abcdef")},
           ReleaseLogZones{{ZoneId(1), ZoneId(2)}},
           BeginEpoch{kLarge},
           RaiseCounters{7, kLarge},

@@ -8,8 +8,8 @@ namespace zenfs {
 namespace {
 
 // Upper bounds of the encoded sizes of the edits from State::Describe, in bytes, for ids below 2^42.
-// kBase: counters and the append buffers' place, key and maker.
-constexpr std::uint64_t kBase = 64 + 8 + kMaxPlaceBytes + 8 + kBufferKeyBytes;
+// kBase: counters, the append buffers' place, key and maker, and the key of the pair.
+constexpr std::uint64_t kBase = 64 + 8 + kMaxPlaceBytes + 8 + kBufferKeyBytes + 24;
 constexpr std::uint64_t kPerFile = 28;
 constexpr std::uint64_t kPerName = 24;       // plus the name
 constexpr std::uint64_t kPerDirectory = 32;  // plus the name

@@ -102,10 +102,12 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
   return result;
 }
 
-Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superblock& superblock) {
+Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superblock& superblock,
+                                               const std::function<Status(const State&)>& approve) {
   const bool exclusive = device.mode() == OpenMode::kExclusive;
   if (exclusive) ZENFS_RETURN_IF_ERROR(CheckWritable(superblock));
   ZENFS_ASSIGN_OR_RETURN(Replayed replayed, Replay(device, superblock));
+  if (approve) ZENFS_RETURN_IF_ERROR(approve(replayed.state));
   if (exclusive && replayed.doubt) return Fail(Code::kReadOnly, *replayed.doubt);
   auto log = std::make_unique<MetalogImpl>(device, superblock, std::move(replayed));
   if (exclusive) ZENFS_RETURN_IF_ERROR(log->BeginWriting());

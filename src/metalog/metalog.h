@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,11 +71,13 @@ class Metalog {
   [[nodiscard]] static Status Rebuild(ZonedDevice& device, const Superblock& superblock, const State& state,
                                       const NewGeneration& wanted);
 
-  // Replays the newest complete generation. Never writes to a device that was opened read-only.
+  // Replays the newest complete generation. Never writes to a device that was opened read-only. `approve`, if given, gets the
+  // replayed state before anything is written; its error is returned.
   // Errors: kCorruption if a generation that was complete cannot be read (the text names the commits that may be
   // missing); kReadOnly if `device` is exclusive but only a read-only mount is safe.
-  [[nodiscard]] static Result<std::unique_ptr<Metalog>> Open(ZonedDevice& device,
-                                                             const Superblock& superblock);
+  [[nodiscard]] static Result<std::unique_ptr<Metalog>> Open(
+      ZonedDevice& device, const Superblock& superblock,
+      const std::function<Status(const State&)>& approve = {});
 
   virtual ~Metalog() = default;
 

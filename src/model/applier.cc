@@ -134,6 +134,12 @@ Status State::Applier::operator()(const MarkSyncZone& edit) {
   return {};
 }
 
+Status State::Applier::operator()(const SetPairKey& edit) {
+  if (edit.key.IsNil()) return Fail(Code::kCorruption, "the key of the pair of devices is empty");
+  state_.pair_key_ = edit.key;
+  return {};
+}
+
 Status State::Applier::Finish() {
   for (const FileId id : new_directories_) {
     if (id.value >= state_.next_id_) {

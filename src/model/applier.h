@@ -33,6 +33,7 @@ class State::Applier {
   Status operator()(const RaiseCounters& edit);
   Status operator()(const SetBufferPlace& edit);
   Status operator()(const MarkSyncZone& edit);
+  Status operator()(const SetPairKey& edit);
 
   // Checks the invariants that hold at the end of a commit, publishes the touched files, and removes files without a name.
   Status Finish();

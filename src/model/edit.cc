@@ -52,6 +52,7 @@ struct ToText {
   std::string operator()(const MarkSyncZone& e) const {
     return fmt::format("mark log zone {} as sync zone ({} bytes)", e.zone.value, e.bytes);
   }
+  std::string operator()(const SetPairKey&) const { return "set the key of the pair of devices"; }
 };
 
 }  // namespace

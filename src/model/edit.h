@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/uuid.h"
 #include "model/file_record.h"
 #include "model/units.h"
 
@@ -148,9 +149,16 @@ struct SetBufferPlace {
   friend bool operator==(const SetBufferPlace&, const SetBufferPlace&) = default;
 };
 
+// Sets the key that both devices of a volume on two devices hold since the last read-write mount (format/pair_record.h). Each
+// mount sets another one, so a device from an earlier time, or of another pair, is recognized.
+struct SetPairKey {
+  Uuid key;  // random, not nil
+  friend bool operator==(const SetPairKey&, const SetPairKey&) = default;
+};
+
 using Edit = std::variant<CreateFile, CreateDirectory, LinkFile, UnlinkFile, RenameEntry, RemoveDirectory,
                           SetExtents, SealLog, SetLifetime, AllocateLogZones, ReleaseLogZones, BeginEpoch,
-                          RaiseCounters, SetBufferPlace, MarkSyncZone>;
+                          RaiseCounters, SetBufferPlace, MarkSyncZone, SetPairKey>;
 
 inline constexpr std::size_t kMaxNameBytes = 255;
 inline constexpr std::size_t kMaxPlaceBytes = 512;

@@ -52,8 +52,9 @@ bool operator==(const State& a, const State& b) {
     return other != nullptr && (other == entry.second || *other == *entry.second);
   };
   return a.epoch_ == b.epoch_ && a.next_id_ == b.next_id_ && a.next_generation_ == b.next_generation_ &&
-         a.buffers_ == b.buffers_ && a.log_zones_ == b.log_zones_ && a.directories_ == b.directories_ &&
-         a.files_.size() == b.files_.size() && std::ranges::all_of(a.files_, same_file);
+         a.buffers_ == b.buffers_ && a.pair_key_ == b.pair_key_ && a.log_zones_ == b.log_zones_ &&
+         a.directories_ == b.directories_ && a.files_.size() == b.files_.size() &&
+         std::ranges::all_of(a.files_, same_file);
 }
 
 }  // namespace zenfs

@@ -72,6 +72,7 @@ class State {
   std::uint64_t next_generation() const { return next_generation_; }
   const SetBufferPlace& buffers() const { return buffers_; }
   const std::string& buffer_place() const { return buffers_.place; }
+  const Uuid& pair_key() const { return pair_key_; }  // nil: none
 
   // Visits edits that rebuild this state if they are applied in this order to an empty one. Each chunk may be a commit of
   // its own and has a few hundred bytes, except that all windows of a file are one edit. The state must not change during
@@ -96,6 +97,7 @@ class State {
   std::uint64_t next_id_ = 2;
   std::uint64_t next_generation_ = 1;
   SetBufferPlace buffers_;
+  Uuid pair_key_;
 };
 
 }  // namespace zenfs

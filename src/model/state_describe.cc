@@ -38,6 +38,7 @@ void State::Describe(const std::function<void(std::vector<Edit>)>& visit) const 
   std::vector<Edit> counters{RaiseCounters{.next_id = next_id_, .next_generation = next_generation_}};
   if (epoch_ != 0) counters.push_back(BeginEpoch{epoch_});
   if (!buffers_.place.empty()) counters.push_back(buffers_);
+  if (!pair_key_.IsNil()) counters.push_back(SetPairKey{pair_key_});
   visit(std::move(counters));
 
   AllocateLogZones allocated;

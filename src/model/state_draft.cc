@@ -155,6 +155,10 @@ struct StateDraft::Applier {
     if (zone != draft.log_zones.end()) zone->second.sync_bytes = edit.bytes;
     return {};
   }
+  std::string operator()(const SetPairKey& edit) {
+    draft.pair_key = edit.key;
+    return {};
+  }
 };
 
 StateDraft::StateDraft() : StateDraft(State()) {}
@@ -165,7 +169,8 @@ StateDraft::StateDraft(const State& state)
       epoch(state.epoch()),
       next_id(state.next_id()),
       next_generation(state.next_generation()),
-      buffers(state.buffers()) {
+      buffers(state.buffers()),
+      pair_key(state.pair_key()) {
   for (const auto& [id, record] : state.files()) files.emplace(id, *record);
 }
 
@@ -186,6 +191,7 @@ Result<State> StateDraft::ToState() const {
   std::vector<Edit> edits{RaiseCounters{.next_id = next_id, .next_generation = next_generation}};
   if (epoch != 0) edits.push_back(BeginEpoch{epoch});
   if (!buffers.place.empty()) edits.push_back(buffers);
+  if (!pair_key.IsNil()) edits.push_back(SetPairKey{pair_key});
   AllocateLogZones allocated;
   std::vector<Edit> marks;
   for (const auto& [id, zone] : log_zones) {

@@ -40,6 +40,7 @@ class StateDraft {
   std::uint64_t next_id = 2;
   std::uint64_t next_generation = 1;
   SetBufferPlace buffers;
+  Uuid pair_key;
 
  private:
   struct Applier;

@@ -117,6 +117,7 @@ TEST_F(StateTest, EditsThatContradictTheStateAreRefusedWithTheReason) {
   Refused({BeginEpoch{1}}, "epoch is 1 already");
   Refused({ReleaseLogZones{{ZoneId(7)}}}, "not a log zone");
   Refused({MarkSyncZone{ZoneId(7), 65536}}, "not a log zone");
+  Refused({SetPairKey{}}, "is empty");
   Refused({RaiseCounters{0, 11}, AllocateLogZones{{LogZone{ZoneId(7), 10, 0}}}, MarkSyncZone{ZoneId(7), 0}},
           "has no bytes");
   Refused({AllocateLogZones{{LogZone{ZoneId(7), 10, 0}}}}, "never allocated");

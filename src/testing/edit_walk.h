@@ -71,12 +71,18 @@ class EditWalk {
       case 10: return LogZones();
       default:
         if (random_.OneIn(4)) return {Buffers()};
+        if (random_.OneIn(8)) return {SetPairKey{PairKey()}};
         return {random_.OneIn(2)
                     ? Edit(BeginEpoch{state_.epoch() + 1 + random_.Below(3)})
                     : Edit(SetLifetime{AnyFile(), static_cast<Lifetime>(random_.Below(kLifetimeCount))})};
     }
   }
 
+  Uuid PairKey() {
+    Uuid key{{1}};
+    random_.Fill(std::as_writable_bytes(std::span(key.bytes).subspan(1)));
+    return key;
+  }
   SetBufferPlace Buffers() {
     SetBufferPlace buffers{std::string(random_.Below(40), 'p')};
     if (buffers.place.empty() || random_.OneIn(2)) return buffers;

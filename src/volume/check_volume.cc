@@ -18,6 +18,7 @@
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
+#include "volume/pair_proof.h"
 #include "volume/places.h"
 #include "volume/waiting_bytes.h"
 #include "wal/epoch_check.h"
@@ -293,6 +294,8 @@ Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options
   const Superblock& superblock = *probed;
   ZENFS_RETURN_IF_ERROR(PlanSlots(device.geometry(), device.name()));
   LogFollower follower(device, superblock);
+  // What the wrong device lacks would only be reported as damage.
+  ZENFS_RETURN_IF_ERROR(CheckPairOf(device, follower));
   for (int tries = 0; tries < kTries; ++tries) {
     bool moved = false;
     ZENFS_ASSIGN_OR_RETURN(CheckReport out, CheckOnce(device, superblock, follower, options, moved));

@@ -36,7 +36,8 @@ struct CheckOptions {
 // `device` may be open read-only while another process writes it; then apparent damage is checked again.
 // Damage is reported as findings. If no copy of the superblock is valid, or the metadata log can't be replayed, the findings
 // say what can be rebuilt and what would be lost.
-// Errors: those of ProbeSuperblock for a device without a ZenFS, or with one of another version or device; kNotSupported;
+// Errors: those of ProbeSuperblock for a device without a ZenFS, or with one of another version or device; that of CheckPairOf
+// for two devices that do not belong together; kNotSupported;
 // that of CheckPresence if the device can't be read at all; kBusy or kTimedOut if a writer changes the volume during each
 // try, so that damage can't be distinguished from change.
 [[nodiscard]] Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options);

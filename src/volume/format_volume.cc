@@ -7,8 +7,10 @@
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "metalog/metalog.h"
+#include "metalog/pair_zones.h"
 #include "metalog/probe.h"
 #include "volume/foreign.h"
+#include "volume/pair_proof.h"
 #include "volume/space_options.h"
 #include "zone/slot_plan.h"
 
@@ -119,9 +121,9 @@ void NameLogDevice(const FormatOptions& options, const Geometry& joined, Superbl
   superblock.peer = options.log_device_name;
 }
 
-// The usable zones before the first log zone get a copy of the superblock each, and are finished, so that they stay as they
-// are and hold no active slot.
-Status WriteLogDevice(ZonedDevice& device, const std::string& main_name, const Superblock& main) {
+// The usable zones before the first log zone get a copy of the superblock each, and the first key of the pair.
+Status WriteLogDevice(ZonedDevice& device, const FormatOptions& options, const Superblock& main,
+                      const PairRecord& pair) {
   const Geometry& geometry = device.geometry();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device));
   const std::vector<ZoneInfo> usable = UsableZones(geometry, report);
@@ -131,20 +133,13 @@ Status WriteLogDevice(ZonedDevice& device, const std::string& main_name, const S
   superblock.block_size = geometry.block_size;
   superblock.zone_size = geometry.zone_size;
   superblock.zone_count = geometry.zone_count;
-  superblock.peer = main_name;
+  superblock.peer = options.main_name;
   superblock.metadata_zones.clear();
   for (const ZoneInfo& zone : usable) {
     if (zone.id < main.first_log_zone) superblock.metadata_zones.push_back(zone.id);
   }
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
-  AlignedBuffer block(RoundUp(kSuperblockBytes, geometry.block_size));
-  block.Append(AsBytes(EncodeSuperblock(superblock)));
-  block.PadTo(geometry.block_size);
-  for (const ZoneId zone : superblock.metadata_zones) {
-    ZENFS_RETURN_IF_ERROR(device.Write(geometry.ZoneStart(zone), block.View()));
-    ZENFS_RETURN_IF_ERROR(device.Finish(zone));
-  }
-  return device.Flush();
+  return WritePairRecord(device, superblock, pair);
 }
 
 }  // namespace
@@ -203,9 +198,13 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
 
   // All checks have passed; from here on the device is written.
   ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
-  if (options.log_device != nullptr)
-    ZENFS_RETURN_IF_ERROR(WriteLogDevice(*options.log_device, options.main_name, superblock));
-  ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, {}));
+  std::vector<Edit> initial;
+  if (options.log_device != nullptr) {
+    const PairRecord pair = FirstPairRecord(device);
+    ZENFS_RETURN_IF_ERROR(WriteLogDevice(*options.log_device, options, superblock, pair));
+    initial.push_back(SetPairKey{pair.key});
+  }
+  ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, initial));
   // As a mount will report it: without the zones of the log, and the headroom of reclaim.
   const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones);
   const std::size_t kept = space.log.least + (space.headroom ? 1 : 0);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "metalog/probe.h"
+#include "volume/pair_proof.h"
 #include "volume/waiting_bytes.h"
 
 namespace zenfs {
@@ -45,6 +46,15 @@ ReaderMount::ReaderMount(std::unique_ptr<ZonedDevice> device, Superblock superbl
       live_(std::make_unique<LiveState>(*device_, info_.superblock)) {}
 
 Status ReaderMount::Recover() {
+  const auto claim = [this]() -> Result<PairClaim> {
+    PairClaim now;
+    ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
+      now = PairClaim::Of(view.state());
+      return {};
+    }));
+    return now;
+  };
+  ZENFS_RETURN_IF_ERROR(CheckPairLive(*device_, claim));
   return live_->Look([&](LiveState::View& view) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> damage, view.Damage());
     notices_ = device_->notices();

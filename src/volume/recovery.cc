@@ -10,6 +10,7 @@
 #include "model/number_limits.h"
 #include "volume/buffer_recovery.h"
 #include "volume/log_recovery.h"
+#include "volume/pair_proof.h"
 #include "volume/places.h"
 #include "volume/space_options.h"
 #include "volume/sync_block_recovery.h"
@@ -78,10 +79,11 @@ Status RecoverSyncBlocks(const State& state, VolumeParts& parts, RecoveredLogs& 
   return MoveSyncBlocks(parts.device, parts.log, logs, pins);
 }
 
-// The first commit of the mount: seals the logs, begins the epoch and names the append buffers.
+// The first commit of the mount: seals the logs, begins the epoch, sets the key of the pair and names the append buffers.
 Status CommitMount(VolumeParts& parts, const State& state, const RecoveredLogs& logs,
-                   const BufferRecovery& orphans) {
+                   const BufferRecovery& orphans, const PairRenewal& renewal) {
   std::vector<Edit> edits = SealEdits(logs, state, orphans.TakenOver());
+  if (auto key = renewal.edit()) edits.push_back(*std::move(key));
   edits.push_back(BeginEpoch{parts.epoch});
   edits.push_back(RaiseCounters{state.next_id() + IdAllocator::kBatch, state.next_generation()});
   if (!orphans.needs_old_buffers()) {
@@ -107,7 +109,9 @@ Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneI
   ZENFS_RETURN_IF_ERROR(orphans.TakeOver(state, logs, *parts.buffers));
   SyncPoint::Reach("mount:replayed");
   parts.log.FinishSpares();
-  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans));
+  ZENFS_ASSIGN_OR_RETURN(PairRenewal renewal, PairRenewal::Offer(*parts.device.device, state, parts.epoch));
+  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans, renewal));
+  ZENFS_RETURN_IF_ERROR(renewal.Settle());
   OpenLogs(parts, logs, orphans);
   parts.log.ResetSyncZones();
   return {};
@@ -151,7 +155,9 @@ struct Mounted {
 
 Result<Mounted> Recover(MountedDevice& device) {
   ZENFS_RETURN_IF_ERROR(CheckOptions(device));
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<Metalog> metalog, Metalog::Open(*device.device, device.superblock));
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<Metalog> metalog,
+                         Metalog::Open(*device.device, device.superblock,
+                                       [&](const State& state) { return CheckPair(*device.device, state); }));
   metalog->SetMetrics(&device.metrics);
   const State& replayed = metalog->recovered();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,

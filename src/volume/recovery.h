@@ -1,8 +1,10 @@
 // Recovery: makes a usable read-write mount from a device.
 //
-//   superblock -> replay of the metadata log -> live bytes of zones counted -> log zones scanned, tails reassembled
+//   superblock -> replay of the metadata log -> the key of two devices compared, before the first write
+//   live bytes of zones counted -> log zones scanned, tails reassembled
 //   orphaned buffers replayed: their bytes are written as frames of the dead process's epoch
-//   flush -> one commit that seals every log's tail and begins a new epoch -> resets may start
+//   new key of two devices offered -> flush -> one commit that seals every log's tail and begins a new epoch -> key settled
+//   resets may start
 //
 // The flush comes first because scanned frames may be only in the device's cache: a seal must not outlive the frames before
 // it. No zone is reset before the first commit, because until then the replayed commits may also be only in the cache.

@@ -11,6 +11,7 @@
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
+#include "volume/pair_proof.h"
 #include "volume/scrub_files.h"
 #include "volume/scrub_logs.h"
 #include "volume/scrub_metadata.h"
@@ -29,6 +30,7 @@ class Scrub {
       : device_(device), superblock_(superblock), options_(options), follower_(device, superblock) {}
 
   Result<ScrubReport> Run() {
+    ZENFS_RETURN_IF_ERROR(CheckPairOf(device_, follower_));
     ZENFS_ASSIGN_OR_RETURN(Look look, LookAtBothLogs());
     for (int i = 0; i < kLooksAgain && look.moved && !look.report.findings.empty(); ++i) {
       SleepUntil(SteadyNow() + kBetweenLooks);

@@ -42,7 +42,7 @@ struct ScrubOptions {
 
 // `device` may be open read-only while another process writes it; then apparent damage is read again, and reported if it
 // remains. Bytes after the end of the metadata log are an error too, because an interrupted commit and a damaged complete one
-// look the same. Damage is reported as findings. Errors: those of ProbeSuperblock and of a zone report; kIo if the device
+// look the same. Damage is reported as findings. Errors: those of ProbeSuperblock, CheckPairOf and of a zone report; kIo if the device
 // can't be read at all any more; kTimedOut beside a writer that changes the metadata log during each try to read it.
 [[nodiscard]] Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options);
 

@@ -7,6 +7,9 @@
 namespace zenfs {
 namespace {
 
+// Of a second device: the current log zone, the sync zone, and one that a mount needs or that waits for a finish.
+constexpr std::uint32_t kFewestForSyncZone = 3;
+
 // The lower of two limits; 0 means no limit.
 std::uint32_t Lower(std::uint32_t a, std::uint32_t b) {
   if (a == 0) return b;
@@ -33,7 +36,10 @@ Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device) {
       limit + (log_apart ? 1 : 0);  // with the log's, which needs none if it is apart
   SlotPlan plan;
   plan.switch_and_reclaim_share = limit != 0 && shares < kFewestSlots + 2;
-  plan.sync_zone = geometry.random_area_bytes != 0 && (limit == 0 || log_apart || limit > kFewestSlots + 2);
+  const std::uint32_t log_limit = Lower(geometry.log_max_open, geometry.log_max_active);
+  const bool has_sync_slot =
+      log_apart ? log_limit == 0 || log_limit >= kFewestForSyncZone : limit == 0 || limit > kFewestSlots + 2;
+  plan.sync_zone = geometry.random_area_bytes != 0 && has_sync_slot;
   const std::uint32_t kept =
       (plan.switch_and_reclaim_share ? 3 : 4) - (log_apart ? 1 : 0) + (plan.sync_zone && !log_apart ? 1 : 0);
   plan.data = DataShare(geometry.max_active == 0 ? geometry.max_open : geometry.max_active, kept);

@@ -10,7 +10,8 @@
 // On a device with random write areas, and 7 or more zones, the log has a second one: then data has limit - 5.
 //
 // Of two joined devices (Geometry::log_zones) these are the limits of the main one. The log needs none of them: the limit
-// counts as one more, and data has the log's share.
+// counts as one more, and data has the log's share. There is no sync zone if the second device has fewer than three slots for
+// log zones.
 //
 // No drive on the market allows fewer than four: NVMe ZNS drives allow 14 or more, SMR disks 128.
 #pragma once

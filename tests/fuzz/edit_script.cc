@@ -45,6 +45,7 @@ class Maker {
         return {
             RaiseCounters{Number(state_.next_id(), record_.n), Number(state_.next_generation(), record_.m)}};
       case EditKind::kSetBufferPlace: return {SetBufferPlace{AnyPlace(), AnyKey(), AnyMaker()}};
+      case EditKind::kSetPairKey: return {SetPairKey{AnyPairKey()}};
       case EditKind::kCount: break;
     }
     return {};
@@ -112,6 +113,10 @@ class Maker {
   std::string AnyKey() const {
     if (!HasKey()) return "";
     return std::string(kBufferKeyBytes - (Has(kWild) ? record_.b / 2 % 2 : 0), static_cast<char>(record_.n));
+  }
+  Uuid AnyPairKey() const {
+    return {
+        {static_cast<std::uint8_t>(Has(kWild) ? record_.b % 2 : 1), static_cast<std::uint8_t>(record_.n)}};
   }
   // A maker exists only for buffers with a key.
   std::uint32_t AnyMaker() const { return HasKey() || Has(kWild) ? record_.m : 0; }

@@ -42,6 +42,7 @@ enum class EditKind : std::uint8_t {
   kRaiseCounters,
   kSetBufferPlace,
   kMarkSyncZone,
+  kSetPairKey,
   kCount,
 };
 static_assert(static_cast<std::size_t>(EditKind::kCount) == std::variant_size_v<Edit>);

@@ -77,6 +77,7 @@ void WriteWalks(SeedWriter& writer) {
   std::string zones;
   PutList(zones, {AllocateLogZones{{{ZoneId(3), 1, 7}, {ZoneId(4), 2, 8}}}, RaiseCounters{0, 3}});
   PutList(zones, {MarkSyncZone{ZoneId(4), 65536}, ReleaseLogZones{{ZoneId(3)}}});
+  PutList(zones, {BeginEpoch{1}, SetPairKey{*Uuid::Parse("01234567-89ab-4def-8123-456789abcdef")}});
   writer.Write("edits", "log-zones", zones);
 }
 
