@@ -42,6 +42,7 @@ set(ZENFS_TESTS_repair
   repair/repair_crash_test.cc
   repair/repair_draft_test.cc
   repair/repair_logs_test.cc
+  repair/repair_pair_test.cc
   repair/repair_read_fault_test.cc
   repair/repair_test.cc
   repair/repair_test_rig.cc

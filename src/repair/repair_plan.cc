@@ -21,6 +21,7 @@
 #include "repair/repair_logs.h"
 #include "repair/repair_names.h"
 #include "volume/file_names.h"
+#include "volume/pair_proof.h"
 #include "zone/slot_plan.h"
 
 namespace zenfs {
@@ -110,7 +111,25 @@ class Planner {
     return {};
   }
 
+  // The frames on a wrong log device would be taken for all there are. But if the main device is the older one, its last commits
+  // may be lost, and a repair is how to go on without them.
+  Status RepairPair() {
+    ZENFS_ASSIGN_OR_RETURN(const std::optional<PairRecord> logs, PairRecordOf(device_));
+    const PairClaim main{.key = draft_.pair_key, .epoch = draft_.epoch};
+    const PairVerdict verdict = JudgePair(main, logs);
+    if (verdict == PairVerdict::kTogether) return {};
+    if (verdict != PairVerdict::kMainOlder) return PairRefusal(device_, main, logs, verdict);
+    lossy_ = true;
+    plan_.steps.push_back(fmt::format(
+        "pair {} with {} again: the commit that began mount {} is lost, and all later ones; do this "
+        "only if no newer copy of the main device exists",
+        device_.parts().main->name(), device_.parts().logs->name(), logs->epoch));
+    draft_.pair_key = logs->key;
+    return {};
+  }
+
   Status RepairState() {
+    ZENFS_RETURN_IF_ERROR(RepairPair());
     const Geometry& geometry = device_.geometry();
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device_));
     const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
