@@ -11,14 +11,18 @@
 namespace zenfs {
 
 // Opens the device that `uri` names (not uuid:, see discovery/resolve.h). If its superblock says that the logs of the volume
-// are on a second device, opens that too and joins them (device/joined_device.h). The second device is, in this order: that
-// of the option waldev:URI; the one that mkfs knew by its name; the one that has the superblock, among all known devices.
-// Only a device with the superblock of the same volume is taken. A device without a readable superblock is opened alone,
-// unless waldev names a device with logs.
+// are on a second device, opens that too and joins them (device/joined_device.h). The second device is that of the option
+// waldev:URI. Otherwise it is looked for beside the first one, if both are files; under the name that mkfs knew; then among all
+// known devices. A device without a readable superblock is opened alone, unless waldev names a device with logs.
+//
+// Only a device with the superblock of the same volume is taken. Without waldev, a copy of the first device does not lead to the
+// log device of its original, the original does not lead to a copy of its log device, and the device of a user other than root
+// does not lead to one of somebody else. The mount compares the keys of both (volume/pair_proof.h).
 // Options that no backend knows are put into `unclaimed` (not null).
 //
 // Errors: those of OpenDevice. kNotFound if the second device is missing; the text names it and the first one.
-// kInvalidArgument if waldev names a device that has not the logs of this volume. Threads: any.
+// kInvalidArgument if waldev names a device that has not the logs of this volume, or if two devices have them. kPermission.
+// Threads: any.
 [[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(
     const DeviceUri& uri, OpenMode mode, DeviceOptions* unclaimed,
     const SearchPlaces& places = SearchPlaces::OfThisProcess());

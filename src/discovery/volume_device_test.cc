@@ -2,12 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
 #include "backends/open_device.h"
+#include "base/boot_id.h"
 #include "discovery/contents.h"
 #include "discovery/discovery_test_util.h"
+#include "metalog/pair_zones.h"
+#include "metalog/probe.h"
 
 namespace zenfs::volume_device_test {
 namespace {
@@ -18,7 +22,7 @@ using testing::HasSubstr;
 class VolumeDeviceTest : public DiscoveryTest {
  protected:
   // Makes the superblocks of a volume on two devices and returns its UUID.
-  Uuid MakePair(const std::string& main, const std::string& logs) {
+  Uuid MakePair(const std::string& main, const std::string& logs, const std::string& options = "") {
     const Uuid uuid = Uuid::Generate();
     const auto main_device = OpenEmulatedFile(Make(main, 16), OpenMode::kExclusive);
     const auto logs_device = OpenEmulatedFile(Make(logs, 12), OpenMode::kExclusive);
@@ -31,13 +35,29 @@ class VolumeDeviceTest : public DiscoveryTest {
                           .metadata_zones = {ZoneId(0), ZoneId(1)},
                           .log_zones = 10,
                           .first_log_zone = ZoneId(2),
-                          .peer = "emu:" + directory_.File(logs)};
+                          .peer = "emu:" + directory_.File(logs) + options};
     EXPECT_TRUE(Metalog::Format(**main_device, superblock, {}).ok());
     superblock.zone_count = 12;
     superblock.incompatible = kIsLogDevice;
     superblock.peer = "emu:" + directory_.File(main);
     EXPECT_TRUE(Metalog::Format(**logs_device, superblock, {}).ok());
     return uuid;
+  }
+  // What a mount leaves.
+  void NoteMount(const std::string& main, const std::string& logs, const std::string& boot = BootId()) {
+    const auto of_main = OpenEmulatedFile(directory_.File(main), OpenMode::kReadOnly);
+    const auto of_logs = OpenEmulatedFile(directory_.File(logs), OpenMode::kExclusive);
+    ASSERT_TRUE(WritePairRecord(**of_logs, *FindSuperblock(**of_logs),
+                                {.epoch = 1,
+                                 .key = Uuid::Generate(),
+                                 .boot = boot,
+                                 .main_identity = (*of_main)->identity(),
+                                 .logs_identity = (*of_logs)->identity()})
+                    .ok());
+  }
+  void Copy(const std::string& from, const std::string& to) {
+    std::filesystem::create_directories(std::filesystem::path(directory_.File(to)).parent_path());
+    std::filesystem::copy_file(directory_.File(from), directory_.File(to));
   }
   std::string Make(const std::string& name, std::uint32_t zones) {
     const EmulatorGeometry geometry{.zones = zones, .zone_size = 1 << 20};
@@ -139,6 +159,86 @@ TEST_F(VolumeDeviceTest, ReadersShareBothDevicesWithAWriter) {
   ASSERT_TRUE(writer);
   EXPECT_TRUE(Open("main.img", "", OpenMode::kReadOnly));
   ErrorOf(Open("main.img"), Code::kBusy);
+}
+
+TEST_F(VolumeDeviceTest, ACopyOfTheFirstDeviceDoesNotLeadToTheOriginalsLogs) {
+  for (const std::string& boot : {BootId(), std::string("an earlier boot")}) {
+    MakePair("main.img", "logs.img");
+    NoteMount("main.img", "logs.img", boot);
+    Copy("main.img", "main2.img");
+    Copy("logs.img", "logs2.img");
+    for (const OpenMode mode : {OpenMode::kExclusive, OpenMode::kReadOnly}) {
+      EXPECT_THAT(
+          ErrorOf(Open("main2.img", "", mode), Code::kNotFound),
+          AllOf(HasSubstr("main2.img is not the device that was last mounted"), HasSubstr("a copy of it"),
+                HasSubstr("/logs.img belongs to the original"), HasSubstr("?waldev:")));
+    }
+    ExpectJoined(Open("main2.img", "logs2.img"), "logs2.img");
+    ExpectJoined(Open("main.img"), "logs.img");
+    std::filesystem::remove(directory_.File("main2.img"));
+    std::filesystem::remove(directory_.File("logs2.img"));
+  }
+}
+
+TEST_F(VolumeDeviceTest, CopiesInOneFolderFindEachOther) {
+  for (const std::string& boot : {BootId(), std::string("an earlier boot")}) {
+    MakePair("main.img", "logs.img");
+    NoteMount("main.img", "logs.img", boot);
+    Copy("main.img", "copy/main.img");
+    Copy("logs.img", "copy/logs.img");
+    ExpectJoined(Open("copy/main.img"), "copy/logs.img");
+    ExpectJoined(Open("main.img"), "logs.img");
+    std::filesystem::remove_all(directory_.File("copy"));
+  }
+}
+
+TEST_F(VolumeDeviceTest, DevicesThatMovedTogetherFindEachOther) {
+  MakePair("main.img", "logs.img");
+  NoteMount("main.img", "logs.img");
+  std::filesystem::create_directory(directory_.File("there"));
+  Move("main.img", "there/main.img");
+  Move("logs.img", "there/logs.img");
+  ExpectJoined(Open("there/main.img"), "there/logs.img");
+}
+
+TEST_F(VolumeDeviceTest, ACopyOfTheLogDeviceIsTakenOnlyByName) {
+  MakePair("main.img", "logs.img");
+  NoteMount("main.img", "logs.img");
+  Copy("logs.img", "logs2.img");
+  std::filesystem::remove(directory_.File("logs.img"));
+  Move("logs2.img", "logs.img");
+  EXPECT_THAT(
+      ErrorOf(Open("main.img"), Code::kInvalidArgument),
+      AllOf(HasSubstr("logs.img is not the log device of the last mount"), HasSubstr("?waldev:emu:")));
+  ExpectJoined(Open("main.img", "logs.img"), "logs.img");
+}
+
+TEST_F(VolumeDeviceTest, OfTwoCopiesOfTheLogDeviceNeitherIsTaken) {
+  MakePair("main.img", "logs.img");
+  NoteMount("main.img", "logs.img");
+  Copy("main.img", "copy/main2.img");
+  for (const char* name : {"a.img", "b.img"}) {
+    Copy("logs.img", name);
+    List(directory_.File(name));
+  }
+  EXPECT_THAT(ErrorOf(Open("copy/main2.img"), Code::kInvalidArgument),
+              AllOf(HasSubstr("both"), HasSubstr("a.img"), HasSubstr("b.img")));
+}
+
+TEST_F(VolumeDeviceTest, OptionsInASuperblockAreNotObeyed) {
+  MakePair("main.img", "logs.img", "?latency_us:10000000");
+  EXPECT_THAT(ErrorOf(Open("main.img"), Code::kInvalidArgument), HasSubstr("with options"));
+  ExpectJoined(Open("main.img", "logs.img"), "logs.img");
+}
+
+TEST_F(VolumeDeviceTest, ADeviceOfAnotherUserIsOpenedOnlyByName) {
+  MakePair("main.img", "logs.img");
+  NoteMount("main.img", "logs.img");
+  constexpr uid_t kNobody = 65534;
+  if (::chown(directory_.File("main.img").c_str(), kNobody, kNobody) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_THAT(ErrorOf(Open("main.img"), Code::kPermission),
+              AllOf(HasSubstr("user 65534"), HasSubstr("user 0"), HasSubstr("?waldev:emu:")));
+  ExpectJoined(Open("main.img", "logs.img"), "logs.img");
 }
 
 TEST_F(VolumeDeviceTest, LooksTellTheTwoDevicesApart) {
