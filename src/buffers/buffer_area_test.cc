@@ -151,6 +151,15 @@ TEST_F(BufferAreaTest, BuffersOfALivingProcessAreNotTaken) {
   EXPECT_NE(left.error().text().find(path_()), std::string::npos);
 }
 
+TEST_F(BufferAreaTest, ACopyOfTheDeviceOfALivingProcessIsToldWhatToDo) {
+  WhoseBuffers copy = Whose();
+  copy.identity = "file:1:3";
+  const auto left = OpenOrphanedBuffers(copy);
+  EXPECT_EQ(CodeOf(left), Code::kBusy);
+  EXPECT_NE(left.error().text().find("is a copy"), std::string::npos) << left.error().text();
+  EXPECT_NE(left.error().text().find("discard_unsynced"), std::string::npos) << left.error().text();
+}
+
 TEST_F(BufferAreaTest, MissingBuffersAreANoticeWithTheirPath) {
   KeepPlace();
   area_.reset();

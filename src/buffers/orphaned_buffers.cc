@@ -59,6 +59,20 @@ Error CannotOpen(const Error& error, const std::string& path, const WhoseBuffers
                                          text, kAdvice));
 }
 
+// For buffers whose process lives: the error if they belong to another device, so that this one is a copy. Otherwise nothing.
+std::optional<Error> CopyOfMounted(const std::string& path, const WhoseBuffers& whose) {
+  const Result<SharedMemory> memory = SharedMemory::Open(path, SharedMemory::Access::kRead, whose.owners);
+  if (!memory) return std::nullopt;
+  const Result<BufferAreaHeader> header = ReadBufferAreaHeader(memory->view());
+  if (!header || header->identity == whose.identity) return std::nullopt;
+  return Error(
+      Code::kBusy,
+      fmt::format("this device is a copy of one that process {} has mounted; bytes that were flushed and "
+                  "not synced when it was copied are with the original only, in {}; mount the copy with "
+                  "discard_unsynced to use it without them",
+                  header->process, path));
+}
+
 // True if the process died before it wrote the header. No place of such a file was ever committed.
 bool IsUnfinished(ByteView memory) {
   return std::ranges::all_of(memory.first(std::min(memory.size(), kBufferAreaHeaderBytes)),
@@ -145,6 +159,9 @@ Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose) {
         "not synced may be missing",
         place->path);
     return left;
+  }
+  if (!opened && opened.error().code() == Code::kBusy) {
+    if (auto copy = CopyOfMounted(place->path, whose)) return Fail(*std::move(copy));
   }
   if (!opened) {
     const auto foreign = ForeignOwner(place->path, whose);

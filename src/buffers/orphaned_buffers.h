@@ -47,7 +47,7 @@ struct WhoseBuffers {
 // Opens and checks the append buffers of the mount that `whose` describes; changes nothing. Returns
 // nothing if the place is empty or from an earlier boot of the host. A notice is given for a file
 // that is gone, belongs to another user, or belongs to another device (this device is a copy).
-// Errors: kPermission, kBusy (its process lives) and kCorruption if the file exists and can't be
+// Errors: kPermission, kBusy (its process lives; the text says so if it has another device, so that this one is a copy) and kCorruption if the file exists and can't be
 // read in full; each names the path. A file of another user is an error if there is no key, because
 // an older program did not record who made the file.
 [[nodiscard]] Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose);
