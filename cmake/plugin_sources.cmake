@@ -1,8 +1,5 @@
 # Sources of the RocksDB plugin, src/rocksdb_plugin. The rest is in sources.cmake.
 set(ZENFS_SOURCES_rocksdb_plugin
-  rocksdb_plugin/aux_directory.cc
-  rocksdb_plugin/aux_file_system.cc
-  rocksdb_plugin/aux_file_system_open.cc
   rocksdb_plugin/directory_handle.cc
   rocksdb_plugin/environments.cc
   rocksdb_plugin/file_system_of_uri.cc

@@ -287,7 +287,9 @@ set(ZENFS_TESTS_reclaim
 
 set(ZENFS_SOURCES_volume
   volume/append_buffers.cc
+  volume/aux_directory.cc
   volume/aux_marker.cc
+  volume/aux_volume.cc
   volume/check_extents.cc
   volume/check_metadata.cc
   volume/check_volume.cc

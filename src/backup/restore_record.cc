@@ -7,6 +7,7 @@
 #include "backup/line_reader.h"
 #include "backup/path_text.h"
 #include "backup/volume_tree.h"
+#include "volume/aux_directory.h"
 
 namespace zenfs {
 namespace {
@@ -114,6 +115,8 @@ Status RestoreRecord::Begin() {
 }
 
 std::string RestoreRecord::StagingPath(std::size_t number, std::string_view name) {
+  // A file of the aux directory is written there.
+  if (AuxDirectory::Keeps(name)) return fmt::format("{}/LOG.old.{}", kRestoreStaging, number);
   const bool framed = ShapeForName(name.substr(name.rfind('/') + 1)) == FileShape::kFramed;
   return fmt::format("{}/{}{}", kRestoreStaging, number, framed ? ".log" : "");
 }

@@ -209,6 +209,14 @@ Result<std::vector<std::string>> HostDirectory::List(const std::string& relative
 // --- files ---
 
 Result<HostFile> HostDirectory::OpenForRead(const std::string& relative) const {
+  return OpenFile(relative, O_RDONLY);
+}
+
+Result<HostFile> HostDirectory::OpenForAppend(const std::string& relative) const {
+  return OpenFile(relative, O_RDWR | O_APPEND);
+}
+
+Result<HostFile> HostDirectory::OpenFile(const std::string& relative, int access) const {
   const std::string path = PathOf(relative);
   const auto refuse = [&](const HostStat& stat) {
     const bool link = stat.kind == HostStat::Kind::kSymlink;
@@ -220,7 +228,9 @@ Result<HostFile> HostDirectory::OpenForRead(const std::string& relative) const {
   ZENFS_ASSIGN_OR_RETURN(const HostStat before, StatAt(parent.fd, parent.name, path));
   if (before.kind != HostStat::Kind::kFile && before.kind != HostStat::Kind::kMissing) return refuse(before);
   // O_NONBLOCK: if a pipe has taken the name since, open must not wait for a writer.
-  UniqueFd fd(::openat(parent.fd, parent.name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  // Opened() prevents a fork() before the registration: the file may be locked.
+  UniqueFd fd = UniqueFd::Opened(
+      [&] { return ::openat(parent.fd, parent.name.c_str(), access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
   HostFile file(std::move(fd), path);
   ZENFS_ASSIGN_OR_RETURN(const HostStat opened, file.Stat());
@@ -283,6 +293,14 @@ Status HostDirectory::Rename(const std::string& from, const std::string& to) con
   if (::renameat(old_parent.fd, old_parent.name.c_str(), new_parent.fd, new_parent.name.c_str()) == 0)
     return {};
   return FailErrno(errno, fmt::format("{} could not be renamed to {}", PathOf(from), PathOf(to)));
+}
+
+Status HostDirectory::Link(const std::string& existing, const std::string& new_name) const {
+  ZENFS_ASSIGN_OR_RETURN(const Parent old_parent, ParentOf(existing));
+  ZENFS_ASSIGN_OR_RETURN(const Parent new_parent, ParentOf(new_name));
+  if (::linkat(old_parent.fd, old_parent.name.c_str(), new_parent.fd, new_parent.name.c_str(), 0) == 0)
+    return {};
+  return FailErrno(errno, fmt::format("{} could not be linked as {}", PathOf(existing), PathOf(new_name)));
 }
 
 Status HostDirectory::RemoveFile(const std::string& relative) const { return Remove(relative, 0); }

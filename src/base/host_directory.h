@@ -54,6 +54,8 @@ class HostDirectory {
 
   // Does not block on pipes or devices. Errors: kInvalidArgument if it is not a regular file.
   [[nodiscard]] Result<HostFile> OpenForRead(const std::string& relative) const;
+  // Opens a regular file for reading, and for writing at its end. Errors: as OpenForRead.
+  [[nodiscard]] Result<HostFile> OpenForAppend(const std::string& relative) const;
   // Creates a file for reading and writing. Removes an existing entry of that name first, and never writes to it.
   [[nodiscard]] Result<HostFile> Create(const std::string& relative, mode_t mode) const;
   // Creates a file for reading and writing. Errors: kExists if the name exists.
@@ -66,6 +68,8 @@ class HostDirectory {
   // An existing directory keeps its mode. Errors: kNotADirectory if something else has the name.
   [[nodiscard]] Status MakeDirectory(const std::string& relative, mode_t mode) const;
   [[nodiscard]] Status Rename(const std::string& from, const std::string& to) const;
+  // Errors: kExists if the new name exists.
+  [[nodiscard]] Status Link(const std::string& existing, const std::string& new_name) const;
   [[nodiscard]] Status RemoveFile(const std::string& relative) const;       // OK if missing
   [[nodiscard]] Status RemoveDirectory(const std::string& relative) const;  // must be empty; OK if missing
   [[nodiscard]] Status Sync(const std::string& relative) const;
@@ -91,6 +95,7 @@ class HostDirectory {
   [[nodiscard]] Result<Parent> ParentOf(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> OpenBelow(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> WalkBelow(const std::string& relative) const;
+  [[nodiscard]] Result<HostFile> OpenFile(const std::string& relative, int access) const;
   [[nodiscard]] Result<UniqueFd> OpenForListing(const std::string& relative) const;
   [[nodiscard]] Status Remove(const std::string& relative, int flags) const;
 

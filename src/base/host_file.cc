@@ -23,6 +23,8 @@ HostStat HostStat::From(const struct stat& st) {
   out.mtime_ns = std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
   out.owner = st.st_uid;
   out.mode = st.st_mode & 07777;
+  out.inode = st.st_ino;
+  out.links = st.st_nlink;
   return out;
 }
 
@@ -63,6 +65,19 @@ Status HostFile::SetModified(std::uint64_t mtime_seconds) {
 Status HostFile::Sync() {
   if (::fsync(fd_.get()) != 0) return FailErrno(errno, fmt::format("{} could not be synced", path_));
   return {};
+}
+
+Status HostFile::Truncate(std::uint64_t size) {
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size)) == 0) return {};
+  return FailErrno(errno, fmt::format("{} could not be truncated", path_));
+}
+
+Status HostFile::TakeLock() {
+  struct flock all{};
+  all.l_type = F_WRLCK;
+  all.l_whence = SEEK_SET;
+  if (::fcntl(fd_.get(), F_OFD_SETLK, &all) == 0) return {};
+  return FailErrno(errno == EACCES ? EAGAIN : errno, fmt::format("{} could not be locked", path_));
 }
 
 Result<HostStat> HostFile::Stat() const {

@@ -24,6 +24,8 @@ struct HostStat {
   std::int64_t mtime_ns = 0;  // since 1970
   uid_t owner = 0;
   mode_t mode = 0;  // permissions, without the type
+  std::uint64_t inode = 0;
+  std::uint64_t links = 0;
 };
 
 class HostFile {
@@ -33,6 +35,10 @@ class HostFile {
   [[nodiscard]] Status Append(ByteView bytes);
   [[nodiscard]] Status SetModified(std::uint64_t mtime_seconds);
   [[nodiscard]] Status Sync();
+  [[nodiscard]] Status Truncate(std::uint64_t size);
+  // Takes an exclusive lock on a file that is open for writing, without waiting. It excludes every other descriptor that
+  // asks for a lock by fcntl(2), also in this process, and ends with this descriptor. Errors: kBusy.
+  [[nodiscard]] Status TakeLock();
   [[nodiscard]] Result<HostStat> Stat() const;
   // Drops the file's pages from the host's page cache. After a sync, later reads come from the medium.
   void DropCache() const;

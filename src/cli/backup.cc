@@ -39,7 +39,7 @@ class BackupAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(console));
     options_.stop = &StopOnInterrupt();
     TransferConsole shown(console, "backup", json_);
     ZENFS_ASSIGN_OR_RETURN(const BackupSummary summary, RunBackup(*volume, options_, shown));

@@ -7,6 +7,7 @@
 #include "backends/open_device.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
+#include "volume/aux_volume.h"
 
 namespace zenfs {
 namespace {
@@ -119,12 +120,27 @@ Result<std::shared_ptr<Volume>> DeviceOption::MountReadOnly() const {
   return Volume::Mount(std::move(named.device), named.mount_options);
 }
 
+Result<std::shared_ptr<Volume>> DeviceOption::MountForFiles(Console& console) const {
+  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kReadOnly));
+  ZENFS_ASSIGN_OR_RETURN(auto volume, Volume::Mount(std::move(named.device), named.mount_options));
+  return WithAux(console, std::move(volume), named.mount_options.aux_path);
+}
+
+Result<std::shared_ptr<Volume>> DeviceOption::WithAux(Console& console, std::shared_ptr<Volume> volume,
+                                                      const std::string& consent) const {
+  auto with = WithAuxDirectory(volume, consent);
+  if (with || with.error().code() == Code::kInvalidArgument) return with;
+  console.PrintError(fmt::format("{}: note: {}; files there are left alone", app_.get_name(),
+                                 Printable(with.error().ToString())));
+  return volume;
+}
+
 Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite(Console& console) const {
   ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kExclusive));
   named.mount_options.discard_unsynced |= discard_unsynced_;
   ZENFS_ASSIGN_OR_RETURN(auto volume, Volume::Mount(std::move(named.device), named.mount_options));
   PrintNotices(volume->notices(), console);
-  return volume;
+  return WithAux(console, std::move(volume), named.mount_options.aux_path);
 }
 
 Status DeviceOption::Unmount(Volume& volume, Console& console) const {

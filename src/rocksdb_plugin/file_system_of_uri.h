@@ -9,9 +9,8 @@
 
 namespace zenfs {
 
-// Mounts the volume. If it has an aux directory, the file system keeps LOG and LOCK there. Errors:
-// those of MountUri; kPermission if neither this host nor the URI allows the aux directory that the
-// superblock names; kIo, naming the aux directory, if it can't be used. Threads: any.
+// Mounts the volume, with its aux directory if it has one (volume/aux_volume.h). Errors: those of
+// MountUri and WithAuxDirectory. Threads: any.
 [[nodiscard]] Result<std::unique_ptr<rocksdb::FileSystem>> FileSystemOfUri(const std::string& uri);
 
 }  // namespace zenfs

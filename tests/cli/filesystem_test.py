@@ -75,6 +75,53 @@ class FileSystem(CliCase):
         self.ok("mkfs", f"--emu={self.image}", f"--aux-path={relative}", "--force")
         self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["aux_path"], aux)
 
+    def test_verbs_see_the_files_of_the_aux_directory(self):
+        self.make_device()
+        aux, tree = os.path.join(self.dir, "aux"), os.path.join(self.dir, "tree")
+        self.ok("mkfs", f"--emu={self.image}", f"--aux_path={aux}")
+        os.makedirs(os.path.join(tree, "db"))
+        for name, text in [("LOG", "log"), ("LOCK", ""), ("LOG.old.1", "old"), ("CURRENT", "MANIFEST-1\n")]:
+            with open(os.path.join(tree, "db", name), "w") as file:
+                file.write(text)
+        device = f"--emu={self.image}"
+        self.ok("restore", device, f"--path={tree}")
+        self.assertEqual(sorted(os.listdir(os.path.join(aux, "db"))), ["LOCK", "LOG", "LOG.old.1"])
+        with open(os.path.join(aux, "db", "LOG")) as file:
+            self.assertEqual(file.read(), "log")
+        names = [e["name"] for e in self.ok_json("list", device, "--recursive")["entries"]]
+        self.assertEqual(names, ["db", "db/CURRENT", "db/LOCK", "db/LOG", "db/LOG.old.1"])
+        self.ok("rename", device, "--src-file=db/LOG", "--dest-file=db/LOG.old.2")
+        self.ok("link", device, "--src-file=db/LOG.old.2", "--dest-file=db/LOG.old.3")
+        self.ok("rename", device, "--src-file=db/LOG.old.1", "--dest-file=db/copy")
+        self.ok("delete", device, "--path=db/LOCK")
+        self.fails("delete", device, "--path=db/LOCK", saying="db/LOCK")
+        self.assertEqual(sorted(os.listdir(os.path.join(aux, "db"))), ["LOG.old.2", "LOG.old.3"])
+        saved = os.path.join(self.dir, "saved")
+        self.ok("backup", device, f"--path={saved}")
+        with open(os.path.join(saved, "db", "LOG.old.2")) as file:
+            self.assertEqual(file.read(), "log")
+        with open(os.path.join(saved, "db", "copy")) as file:
+            self.assertEqual(file.read(), "old")
+        self.fails("rmdir", device, "--path=db", saying="not empty")
+        self.ok("rmdir", device, "--path=db", "--force")
+        self.assertEqual(self.ok("list", device), "")
+        self.assertEqual(os.listdir(aux), [".zenfs_aux"])
+
+    def test_without_the_aux_directory_verbs_say_so_and_use_the_volume(self):
+        self.make_device()
+        aux, tree = os.path.join(self.dir, "aux"), os.path.join(self.dir, "tree")
+        self.ok("mkfs", f"--emu={self.image}", f"--aux_path={aux}")
+        os.rename(aux, aux + ".gone")
+        os.makedirs(os.path.join(tree, "db"))
+        with open(os.path.join(tree, "db", "LOG"), "w") as file:
+            file.write("log")
+        outcome = self.zenfs("restore", f"--emu={self.image}", f"--path={tree}")
+        self.assertEqual(outcome.status, 0)
+        self.assertIn(f"note: the aux directory {aux}", outcome.err)
+        os.rename(aux + ".gone", aux)
+        self.ok("delete", f"--emu={self.image}", "--path=db/LOG")
+        self.ok("rmdir", f"--emu={self.image}", "--path=db")
+
     def test_refused_mkfs_leaves_no_aux_directory(self):
         self.make_volume()
         aux = os.path.join(self.dir, "deep", "aux")

@@ -12,6 +12,7 @@
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "rocksdb_plugin/mount_uri.h"
 #include "test_volume.h"
 #include "volume/aux_marker.h"
 
@@ -92,6 +93,20 @@ class AuxPath : public ::testing::Test {
     }
     return names;
   }
+  // Writes a file into the volume itself, as programs do that do not know the aux directory.
+  void PutIntoVolume(const std::string& path, const std::string& bytes) {
+    Unmount();
+    {
+      const auto mounted = MountUri(volume.uri());
+      ASSERT_TRUE(mounted.has_value());
+      ASSERT_TRUE((*mounted)->MakeDirectory(path.substr(0, path.rfind('/')), true).ok());
+      const auto file = (*mounted)->Create(path);
+      ASSERT_TRUE(file.has_value());
+      ASSERT_TRUE((*file)->Append(AsBytes(bytes)).ok());
+      ASSERT_TRUE((*file)->Close().ok());
+    }
+    Mount();
+  }
   bool IsMissing(const std::string& path) const { return fs->FileExists(path, kIo, nullptr).IsNotFound(); }
 
   TestVolume volume;
@@ -143,7 +158,7 @@ TEST_F(AuxPath, LockExcludesThisAndOtherProcesses) {
   rocksdb::DB* second = nullptr;
   const rocksdb::Status refused = rocksdb::DB::Open(Options(), "/a/db", &second);
   EXPECT_TRUE(refused.IsIOError());
-  EXPECT_THAT(refused.ToString(), HasSubstr("lock hold by current process"));
+  EXPECT_THAT(refused.ToString(), HasSubstr("lock is held by this process"));
   EXPECT_THAT(refused.ToString(), HasSubstr(aux + "/a/db/LOCK"));
   db.reset();
   EXPECT_TRUE(AnotherProcessGetsLock(aux + "/a/db/LOCK"));
@@ -327,11 +342,10 @@ TEST_F(AuxPath, RenamedDirectoryTakesItsFilesAlong) {
   EXPECT_THAT(Children("/"), UnorderedElementsAre("two", "four"));
 }
 
-TEST_F(AuxPath, NamesDoNotCrossBetweenVolumeAndHost) {
+TEST_F(AuxPath, LinksDoNotCrossBetweenHostAndVolume) {
   ASSERT_STATUS_OK(WriteWhole(*fs, "/LOG", "log"));
   ASSERT_STATUS_OK(WriteWhole(*fs, "/data", "data"));
-  EXPECT_TRUE(fs->RenameFile("/LOG", "/copy", kIo, nullptr).IsNotSupported());
-  EXPECT_TRUE(fs->LinkFile("/data", "/LOG.old.1", kIo, nullptr).IsNotSupported());
+  EXPECT_TRUE(fs->LinkFile("/LOG", "/copy", kIo, nullptr).IsNotSupported());
   bool same = true;
   ASSERT_STATUS_OK(fs->AreFilesSame("/LOG", "/data", kIo, &same, nullptr));
   EXPECT_FALSE(same);
@@ -341,6 +355,85 @@ TEST_F(AuxPath, NamesDoNotCrossBetweenVolumeAndHost) {
   ASSERT_STATUS_OK(fs->DeleteFile("/LOG", kIo, nullptr));
   EXPECT_TRUE(IsMissing("/LOG"));
   EXPECT_EQ(OnHost("/LOG.old.1"), "log");
+}
+
+TEST_F(AuxPath, DatabaseWithLogAndLockInTheVolumeIsDestroyedWhole) {
+  OpenDb();
+  db.reset();
+  PutIntoVolume("/a/db/LOG", "a log");
+  PutIntoVolume("/a/db/LOCK", "");
+  PutIntoVolume("/a/db/LOG.old.7", "an old log");
+  EXPECT_EQ(ReadWhole(*fs, "/a/db/LOG.old.7"), "an old log");
+  OpenDb();  // renames LOG
+  db.reset();
+  ASSERT_STATUS_OK(rocksdb::DestroyDB("/a/db", Options()));
+  EXPECT_THAT(Children("/a"), IsEmpty());
+  ASSERT_STATUS_OK(fs->DeleteDir("/a", kIo, nullptr));
+}
+
+TEST_F(AuxPath, ListedNameIsOpenedRenamedLinkedAndDeletedOnEitherSide) {
+  PutIntoVolume("/d/LOG", "in the volume");
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/d/LOG.old.1", "on the host"));
+  EXPECT_THAT(Children("/d"), UnorderedElementsAre("LOG", "LOG.old.1"));
+  std::uint64_t size = 0;
+  ASSERT_STATUS_OK(fs->GetFileSize("/d/LOG", kIo, &size, nullptr));
+  EXPECT_EQ(size, 13u);
+  ASSERT_STATUS_OK(fs->LinkFile("/d/LOG", "/d/LOG.old.2", kIo, nullptr));
+  ASSERT_STATUS_OK(fs->RenameFile("/d/LOG", "/d/LOG.old.3", kIo, nullptr));
+  ASSERT_STATUS_OK(fs->RenameFile("/d/LOG.old.1", "/d/copy", kIo, nullptr));
+  ASSERT_STATUS_OK(fs->RenameFile("/d/copy", "/d/LOG.old.4", kIo, nullptr));
+  EXPECT_THAT(Children("/d"), UnorderedElementsAre("LOG.old.2", "LOG.old.3", "LOG.old.4"));
+  EXPECT_EQ(ReadWhole(*fs, "/d/LOG.old.3"), "in the volume");
+  EXPECT_EQ(ReadWhole(*fs, "/d/LOG.old.4"), "on the host");
+  EXPECT_TRUE(IsMissing("/d/LOG"));
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  ASSERT_STATUS_OK(fs->ReopenWritableFile("/d/LOG.old.3", FileOptions(), &file, nullptr));
+  ASSERT_STATUS_OK(file->Append("!", kIo, nullptr));
+  ASSERT_STATUS_OK(file->Close(kIo, nullptr));
+  EXPECT_EQ(ReadWhole(*fs, "/d/LOG.old.2"), "in the volume!");
+  for (const std::string& name : Children("/d")) {
+    ASSERT_STATUS_OK(fs->DeleteFile("/d/" + name, kIo, nullptr));
+  }
+  ASSERT_STATUS_OK(fs->DeleteDir("/d", kIo, nullptr));
+}
+
+TEST_F(AuxPath, NameInBothPlacesIsOneFile) {
+  ASSERT_STATUS_OK(fs->CreateDir("/d", kIo, nullptr));
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/d/LOG", "new"));
+  PutIntoVolume("/d/LOG", "stale");
+  PutIntoVolume("/d/LOG.old.1", "stale too");
+  EXPECT_THAT(Children("/d"), UnorderedElementsAre("LOG", "LOG.old.1"));
+  EXPECT_EQ(ReadWhole(*fs, "/d/LOG"), "new");
+  ASSERT_STATUS_OK(fs->RenameFile("/d/LOG", "/d/LOG.old.1", kIo, nullptr));
+  EXPECT_THAT(Children("/d"), UnorderedElementsAre("LOG.old.1"));
+  ASSERT_STATUS_OK(fs->DeleteFile("/d/LOG.old.1", kIo, nullptr));
+  EXPECT_THAT(Children("/d"), IsEmpty());
+  EXPECT_TRUE(fs->DeleteFile("/d/LOG.old.1", kIo, nullptr).IsPathNotFound());
+  PutIntoVolume("/d/LOG", "stale");
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/d/LOG", "new"));
+  EXPECT_EQ(OnHost("/d/LOG"), "new");
+  ASSERT_STATUS_OK(fs->DeleteFile("/d/LOG", kIo, nullptr));
+  EXPECT_THAT(Children("/d"), IsEmpty());
+}
+
+TEST_F(AuxPath, DirectoryAndFileDoNotShareAName) {
+  ASSERT_STATUS_OK(WriteWhole(*fs, "/LOG", "log"));
+  EXPECT_TRUE(fs->CreateDir("/LOG", kIo, nullptr).IsIOError());
+  EXPECT_TRUE(fs->CreateDirIfMissing("/LOG/below", kIo, nullptr).IsIOError());
+  ASSERT_STATUS_OK(fs->CreateDir("/d", kIo, nullptr));
+  EXPECT_TRUE(fs->RenameFile("/d", "/LOG", kIo, nullptr).IsIOError());
+  EXPECT_TRUE(fs->RenameFile("/LOG", "/d", kIo, nullptr).IsIOError());
+  EXPECT_EQ(ReadWhole(*fs, "/LOG"), "log");
+  EXPECT_THAT(Children("/"), UnorderedElementsAre("LOG", "d"));
+}
+
+TEST_F(AuxPath, OthersEntriesOnTheHostAreNotListedAndKeepNoDirectory) {
+  ASSERT_STATUS_OK(fs->CreateDir("/d", kIo, nullptr));
+  std::filesystem::create_directories(aux + "/d/LOG");  // a directory in the place of a file
+  std::filesystem::create_symlink("/etc/passwd", aux + "/d/LOG.old.1");
+  EXPECT_THAT(Children("/d"), IsEmpty());
+  ASSERT_STATUS_OK(fs->DeleteDir("/d", kIo, nullptr));
+  EXPECT_TRUE(std::filesystem::exists(aux + "/d/LOG"));
 }
 
 TEST_F(AuxPath, ReadOnlyMountReadsAndWritesNothing) {

@@ -1,0 +1,69 @@
+// The aux directory: a directory of the host for the files named LOG, LOG.old.* and LOCK of the databases on a volume, for
+// users who want to read them there. A database can be opened without it.
+//
+// /a/b/LOG in the volume is DIR/a/b/LOG on the host. DIR itself is never created here. If it is missing (for example, its
+// file system is not mounted), every call fails with an error that names it.
+//
+// Other users may have put something there. Each call opens DIR and what is below it component by component
+// (base/host_directory.h), without following a symbolic link. DIR and every directory on the path must belong to root or to
+// this process's user (IsOwnDirectory in volume/aux_marker.h).
+//
+// Threads: any; the path is the only state. Paths are normalised paths in the volume unless they are called host paths.
+// Errors: kIo, with the reason, if DIR or something on the path can't be used; those of the host.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/host_directory.h"
+#include "base/status.h"
+
+namespace zenfs {
+
+class AuxDirectory {
+ public:
+  explicit AuxDirectory(std::string host_path) : host_path_(std::move(host_path)) {}
+
+  const std::string& host_path() const { return host_path_; }
+
+  // True for files that are kept here, by the last component: LOG, LOG.old.* and LOCK.
+  static bool Keeps(std::string_view path);
+  // The path of the file or directory on the host.
+  std::string HostPath(std::string_view path) const;
+
+  // Fails if the directory is missing, a symbolic link, not a directory, not readable, or if others can replace its entries.
+  [[nodiscard]] Status Check() const;
+
+  // The regular file of that path: kMissing if there is none, or only a directory.
+  [[nodiscard]] Result<HostStat> Find(std::string_view path) const;
+  // The regular files kept here for a directory of the volume, by name; none if the host has no such directory.
+  [[nodiscard]] Result<std::map<std::string, HostStat>> List(std::string_view directory) const;
+
+  [[nodiscard]] Result<HostFile> OpenForRead(std::string_view path) const;
+  [[nodiscard]] Result<HostFile> OpenForAppend(std::string_view path) const;
+  // Replaces an existing file by an empty one. Creates the missing parents of the file below DIR.
+  [[nodiscard]] Result<HostFile> Create(std::string_view path) const;
+  // Locks the file, which is created if it is missing, until the result is destroyed. Errors: kBusy.
+  [[nodiscard]] Result<HostFile> Lock(std::string_view path) const;
+  [[nodiscard]] Status Remove(std::string_view path) const;
+  [[nodiscard]] Status Rename(std::string_view from, std::string_view to) const;
+  [[nodiscard]] Status Link(std::string_view existing, std::string_view new_name) const;
+
+  // Repeats on the host that `from` became `to` in the volume. Removes the rest of an earlier `to`.
+  [[nodiscard]] Status RenameDirectory(std::string_view from, std::string_view to) const;
+  // Repeats on the host that the volume removed the directory. It stays on the host if it has entries of others.
+  [[nodiscard]] Status RemoveDirectory(std::string_view directory) const;
+
+ private:
+  [[nodiscard]] Result<HostDirectory> Open() const;
+  // Checks that no part of `path` is a link or belongs to somebody else. Returns kMissing if a part does not exist.
+  [[nodiscard]] Result<HostStat> Look(const HostDirectory& host, std::string_view path) const;
+  // Creates the missing parents of the file, whose name must be free or that of a regular file.
+  [[nodiscard]] Status PrepareNew(const HostDirectory& host, std::string_view path) const;
+  [[nodiscard]] Error Unusable(std::string_view reason) const;
+
+  const std::string host_path_;
+};
+
+}  // namespace zenfs
