@@ -4,6 +4,7 @@
 
 #include "backup/backup_destination.h"
 #include "backup/content_mark.h"
+#include "backup/path_text.h"
 #include "backup/verified_source.h"
 #include "backup/volume_tree.h"
 #include "base/clock.h"
@@ -23,10 +24,13 @@ class BackupRun {
   Result<BackupSummary> Run();
 
  private:
-  enum class Outcome { kCopied, kReplaced, kDeleted, kUnreadable };
+  enum class Outcome { kCopied, kReplaced, kDeleted, kUnreadable, kUnfit };
   enum class Comparison { kSame, kDifferent, kSourceUnreadable };
 
   Status Prepare();
+  Status LeaveOutUnfit();
+  void LeaveOut(const std::string& relative, std::string reason) EXCLUDES(unfit_mutex_);
+  BackupDestination::Unfit UnfitSoFar() EXCLUDES(unfit_mutex_);
   Status CopyAll();
   Result<bool> IsUnchanged(const VolumeFile& file, const ManifestFile& known) const;
   Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known) const;
@@ -46,6 +50,7 @@ class BackupRun {
   const BackupOptions& options_;
   Transfer transfer_;
   VolumeTree tree_;
+  std::set<std::string> paths_;  // of all files in the volume
   std::unique_ptr<BackupDestination> destination_;
   std::map<std::string, ManifestFile> kept_;  // copied by the earlier run
   std::vector<const VolumeFile*> work_;       // files to copy or verify
@@ -59,7 +64,42 @@ class BackupRun {
   Mutex mutex_;  // leaf
   std::uint64_t unreadable_ GUARDED_BY(mutex_) = 0;
   std::optional<Error> first_unreadable_ GUARDED_BY(mutex_);
+
+  Mutex unfit_mutex_;                                        // leaf
+  BackupDestination::Unfit unfit_ GUARDED_BY(unfit_mutex_);  // what the host can't take, with the reason
 };
+
+// `relative` may be known already, because it is below a directory that the host can't take.
+void BackupRun::LeaveOut(const std::string& relative, std::string reason) {
+  const std::string line =
+      fmt::format("not backed up: {}: {}", JoinPath(NormalizePath(options_.path), relative), reason);
+  {
+    MutexLock lock(unfit_mutex_);
+    if (!unfit_.emplace(relative, std::move(reason)).second) return;
+  }
+  transfer_.Notice(line);
+}
+
+// Removes from the tree what the host can't take, as far as is known by now.
+Status BackupRun::LeaveOutUnfit() {
+  const auto is_unfit = [this](const std::string& relative) -> Result<bool> {
+    ZENFS_ASSIGN_OR_RETURN(const auto reason, destination_->WhyUnfit(relative));
+    if (reason) LeaveOut(relative, *reason);
+    return reason.has_value();
+  };
+  Status status;
+  std::erase_if(tree_.directories, [&](const std::string& directory) {
+    const Result<bool> unfit = status.ok() ? is_unfit(directory) : false;
+    if (!unfit) status = Fail(unfit.error());
+    return unfit && *unfit;
+  });
+  std::erase_if(tree_.files, [&](const VolumeFile& file) {
+    const Result<bool> unfit = status.ok() ? is_unfit(file.relative) : false;
+    if (!unfit) status = Fail(unfit.error());
+    return unfit && *unfit;
+  });
+  return status;
+}
 
 Status BackupRun::Prepare() {
   const std::string path = NormalizePath(options_.path);
@@ -69,6 +109,8 @@ Status BackupRun::Prepare() {
   source.path = path;
   ZENFS_ASSIGN_OR_RETURN(destination_, BackupDestination::Open(options_.destination, options_.force, source,
                                                                options_.file_mode));
+  for (const VolumeFile& file : tree_.files) paths_.insert(file.relative);
+  ZENFS_RETURN_IF_ERROR(LeaveOutUnfit());
   std::uint64_t bytes = 0;
   for (const VolumeFile& file : tree_.files) {
     const auto known = destination_->known().find(file.relative);
@@ -128,20 +170,31 @@ Result<BackupSummary> BackupRun::Run() {
                        .bytes = bytes_copied_,
                        .already_there = untouched + found_unharmed_,
                        .deleted_meanwhile = deleted_,
+                       .left_out = UnfitSoFar().size(),
                        .directories = tree_.directories.size()};
 }
 
+BackupDestination::Unfit BackupRun::UnfitSoFar() {
+  MutexLock lock(unfit_mutex_);
+  return unfit_;
+}
+
 Status BackupRun::CopyAll() {
-  std::set<std::string> paths;
-  for (const VolumeFile& file : tree_.files) paths.insert(file.relative);
-  std::set<std::string> directories(tree_.directories.begin(), tree_.directories.end());
-  ZENFS_RETURN_IF_ERROR(destination_->Begin(std::move(directories), kept_, paths));
+  const std::set<std::string> directories(tree_.directories.begin(), tree_.directories.end());
+  ZENFS_ASSIGN_OR_RETURN(const auto unfit, destination_->Begin(directories, kept_, paths_));
+  for (const auto& [directory, reason] : unfit) LeaveOut(directory, reason);
+  std::erase_if(tree_.directories, [&](const std::string& directory) { return unfit.contains(directory); });
+  std::erase_if(work_, [&](const VolumeFile* file) {
+    const auto below = unfit.find(file->relative.substr(0, file->relative.rfind('/')));
+    if (below != unfit.end()) LeaveOut(file->relative, below->second);
+    return below != unfit.end();
+  });
   ZENFS_RETURN_IF_ERROR(
       transfer_.Run(work_.size(), options_.jobs, [this](std::size_t number) { return Process(number); }));
   if (missing_ != 0) return Unreadable();
   LifetimeHints hints;
   for (const VolumeFile& file : tree_.files) hints.Add(file.path, file.stat.lifetime);
-  return destination_->Finish(hints);
+  return destination_->Finish(hints, UnfitSoFar());
 }
 
 // A file of the volume that can't be read, or does not match its checksums, is not copied: the others are, and the run ends
@@ -220,6 +273,7 @@ Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file) {
     const auto outcome = Copy(number, file);
     if (!outcome || *outcome != Outcome::kCopied) destination_->DropTemporary(number);
     if (!outcome) return Fail(outcome.error());
+    if (*outcome == Outcome::kUnfit) return {};
     if (*outcome == Outcome::kCopied) {
       transfer_.Say(file.path);
       return {};
@@ -289,7 +343,12 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
     line.layout = mark.layout;
     line.copied_seconds = begun;
   }
-  ZENFS_RETURN_IF_ERROR(destination_->Accept(number, file.relative, line));
+  const Status accepted = destination_->Accept(number, file.relative, line);
+  if (!accepted.ok() && IsUnfitName(accepted.error())) {
+    LeaveOut(file.relative, accepted.error().ToString());
+    return Outcome::kUnfit;
+  }
+  ZENFS_RETURN_IF_ERROR(accepted);
   ++files_copied_;
   bytes_copied_ += size;
   return Outcome::kCopied;

@@ -27,12 +27,15 @@ struct BackupSummary {
   std::uint64_t bytes = 0;  // in these files
   std::uint64_t already_there = 0;
   std::uint64_t deleted_meanwhile = 0;  // by a concurrent writer; not in the backup
+  std::uint64_t left_out = 0;           // files and directories that the host can't take; each has a notice
   std::uint64_t directories = 0;
 };
 
 // `volume` may be mounted read-only, beside a writer. A file that an earlier run has copied is not
 // copied again if its id, size, mtime and content mark (content_mark.h) are equal and the copy has
 // its size. With `verify` both are read. What is read is compared with the volume's checksums.
+//
+// A file or directory whose name or path the host can't take is left out, with all that is below it. The manifest names it.
 //
 // Errors: those of writing; kShutdown if stopped. Once the directory has been changed,
 // the text says how much of the backup is complete and how to continue. A file of the volume that

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
+#include <system_error>
 
 #include "base/clock.h"
 
@@ -17,6 +19,8 @@ bool IsOurs(std::string_view name) {
 
 // Path below the directory. Names in it are the numbers of files, and two more.
 std::string StagingPath(std::string_view name) { return fmt::format("{}/{}", kBackupStaging, name); }
+
+std::string ReasonOf(const Error& error) { return std::generic_category().message(error.os_errno()); }
 
 // Readers of a directory can also enter it.
 mode_t DirectoryMode(mode_t file_mode) { return file_mode | ((file_mode & 0444) >> 2); }
@@ -103,7 +107,9 @@ Result<HostFile> BackupDestination::WriteManifest(const Manifest& manifest) cons
 // Report a symbolic link on the way to one of them before the end line is removed.
 Status BackupDestination::CheckStale(const std::set<std::string>& paths) const {
   for (const auto& [path, file] : known_.files) {
-    if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(directory_.Stat(path));
+    if (paths.contains(path)) continue;
+    const auto stat = directory_.Stat(path);
+    if (!stat && !IsUnfitName(stat.error())) return Fail(stat.error());
   }
   return {};
 }
@@ -111,7 +117,9 @@ Status BackupDestination::CheckStale(const std::set<std::string>& paths) const {
 Status BackupDestination::RemoveStale(const std::set<std::string>& directories,
                                       const std::set<std::string>& paths) const {
   for (const auto& [path, file] : known_.files) {
-    if (!paths.contains(path)) ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(path));
+    if (paths.contains(path)) continue;
+    const Status removed = directory_.RemoveFile(path);
+    if (!removed.ok() && !IsUnfitName(removed.error())) return removed;
   }
   for (auto it = known_.directories.rbegin(); it != known_.directories.rend(); ++it) {
     // A directory that contains files of somebody else stays.
@@ -120,15 +128,19 @@ Status BackupDestination::RemoveStale(const std::set<std::string>& directories,
   return {};
 }
 
-Status BackupDestination::Begin(std::set<std::string> directories, std::map<std::string, ManifestFile> kept,
-                                const std::set<std::string>& paths) {
-  for (const auto& own : {directories, paths}) {
-    const auto clash = std::find_if(own.begin(), own.end(), IsOurs);
-    if (clash == own.end()) continue;
-    return Fail(Code::kExists, fmt::format("{} is the name of a file of the backup itself; rename it in the "
-                                           "volume first (zenfs rename)",
-                                           *clash));
+Result<std::optional<std::string>> BackupDestination::WhyUnfit(const std::string& relative) const {
+  if (IsOurs(relative.substr(0, relative.find('/')))) {
+    return "it is the name of a file of the backup itself; rename it in the volume first (zenfs rename)";
   }
+  const auto stat = directory_.Stat(relative);
+  if (stat) return std::nullopt;
+  if (!IsUnfitName(stat.error())) return Fail(stat.error());
+  return ReasonOf(stat.error());
+}
+
+Result<BackupDestination::Unfit> BackupDestination::Begin(const std::set<std::string>& directories,
+                                                          std::map<std::string, ManifestFile> kept,
+                                                          const std::set<std::string>& paths) {
   ZENFS_RETURN_IF_ERROR(CheckStale(paths));
   ZENFS_RETURN_IF_ERROR(ClearStaging());
   // Remove the end line before anything else changes.
@@ -136,14 +148,28 @@ Status BackupDestination::Begin(std::set<std::string> directories, std::map<std:
   ZENFS_RETURN_IF_ERROR(WriteManifest(known_));
   begun_ = true;
   ZENFS_RETURN_IF_ERROR(RemoveStale(directories, paths));
-  for (const std::string& directory : directories) ZENFS_RETURN_IF_ERROR(MakeDirectory(directory));
+  Unfit unfit;
+  std::set<std::string> made;
+  for (const std::string& directory : directories) {
+    const Status done = MakeDirectory(directory);
+    if (done.ok()) {
+      made.insert(directory);
+    } else if (const auto parent = unfit.find(directory.substr(0, directory.rfind('/')));
+               parent != unfit.end()) {
+      unfit[directory] = parent->second;
+    } else if (IsUnfitName(done.error())) {
+      unfit[directory] = ReasonOf(done.error());
+    } else {
+      return Fail(done.error());
+    }
+  }
   MutexLock lock(mutex_);
   manifest_.header = known_.header;
-  manifest_.directories = std::move(directories);
+  manifest_.directories = std::move(made);
   manifest_.files = std::move(kept);
   ZENFS_ASSIGN_OR_RETURN(HostFile lines, WriteManifest(manifest_));
   lines_ = std::make_unique<HostFile>(std::move(lines));
-  return {};
+  return unfit;
 }
 
 Result<HostFile> BackupDestination::CreateTemporary(std::size_t number) const {
@@ -193,7 +219,7 @@ Status BackupDestination::CheckIsWhole(const Manifest& manifest) const {
   return {};
 }
 
-Status BackupDestination::Finish(const LifetimeHints& hints) {
+Status BackupDestination::Finish(const LifetimeHints& hints, Unfit missing) {
   ZENFS_RETURN_IF_ERROR(
       directory_.Replace(std::string(kHintsFile), StagingPath("hints"), hints.Text(), file_mode_));
   Manifest manifest;
@@ -207,6 +233,7 @@ Status BackupDestination::Finish(const LifetimeHints& hints) {
   }
   ZENFS_RETURN_IF_ERROR(directory_.Sync(""));
   ZENFS_RETURN_IF_ERROR(CheckIsWhole(manifest));
+  manifest.missing = std::move(missing);
   manifest.complete = true;
   ZENFS_RETURN_IF_ERROR(WriteManifest(manifest));
   ZENFS_RETURN_IF_ERROR(ClearStaging());

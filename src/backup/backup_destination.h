@@ -42,11 +42,17 @@ class BackupDestination {
   // The files of the same source that an earlier run, finished or not, has copied.
   const std::map<std::string, ManifestFile>& known() const { return known_.files; }
 
+  // Why the host can't take a file or directory of this path; nothing if it can, as far as is known before it is created.
+  // Errors: kNotADirectory below a symbolic link; those of the host.
+  [[nodiscard]] Result<std::optional<std::string>> WhyUnfit(const std::string& relative) const;
+
   // Writes the manifest of an unfinished backup with the files `kept`, and creates the directories.
-  // Removes files of the earlier run that are not in `paths`. Errors: kNotADirectory, before
-  // anything is changed, if one of them is below a symbolic link.
-  [[nodiscard]] Status Begin(std::set<std::string> directories, std::map<std::string, ManifestFile> kept,
-                             const std::set<std::string>& paths);
+  // Removes files of the earlier run that are not in `paths`. Returns the directories that the host can't take, with the
+  // reason. Errors: kNotADirectory, before anything is changed, if one of the files is below a symbolic link.
+  using Unfit = std::map<std::string, std::string>;
+  [[nodiscard]] Result<Unfit> Begin(const std::set<std::string>& directories,
+                                    std::map<std::string, ManifestFile> kept,
+                                    const std::set<std::string>& paths);
 
   const HostDirectory& directory() const { return directory_; }
   // `number` distinguishes the temporaries of one run.
@@ -62,9 +68,9 @@ class BackupDestination {
   // Removes a file of the earlier run that is damaged.
   [[nodiscard]] Status Forget(const std::string& relative) EXCLUDES(mutex_);
 
-  // Makes everything durable and marks the backup as complete in the manifest. Errors: kNotFound
-  // and kCorruption if another program has moved the directory or files of the backup meanwhile.
-  [[nodiscard]] Status Finish(const LifetimeHints& hints) EXCLUDES(mutex_);
+  // Makes everything durable and marks the backup as complete in the manifest, which also names what is `missing`. Errors:
+  // kNotFound and kCorruption if another program has moved the directory or files of the backup meanwhile.
+  [[nodiscard]] Status Finish(const LifetimeHints& hints, Unfit missing) EXCLUDES(mutex_);
 
   // False while the directory still has its earlier files and manifest.
   bool begun() const { return begun_; }

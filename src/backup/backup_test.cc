@@ -1,9 +1,13 @@
 #include "backup/backup.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
 #include "backup/backup_test_rig.h"
 #include "backup/content_mark.h"
@@ -14,6 +18,7 @@
 namespace zenfs {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -402,10 +407,64 @@ TEST_F(BackupTest, TwoBackupsDoNotGoToOneDirectoryAtOnce) {
   EXPECT_TRUE(tried);
 }
 
-TEST_F(BackupTest, AFileWithTheNameOfTheRecordIsRefused) {
+TEST_F(BackupTest, AFileWithTheNameOfTheRecordCostsThatFileOnly) {
+  Fill();
   Put(std::string(kManifestFile), "mine");
-  EXPECT_EQ(CodeOf(Backup()), Code::kExists);
-  EXPECT_THAT(*HostDirectory::Open(Dest())->List(""), IsEmpty());
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory(kBackupStaging, false)));
+  Put(std::string(kBackupStaging) + "/file", "mine too");
+  const auto done = Backup();
+  ASSERT_TRUE(IsOk(done));
+  EXPECT_EQ(done->left_out, 3u);
+  EXPECT_THAT(observer_.notices, Contains(HasSubstr("not backed up: zenfs_backup.jsonl: ")));
+  ExpectBackupIsWhole();
+}
+
+TEST_F(BackupTest, APathThatTheHostCantTakeCostsThatFileOnly) {
+  Fill();
+  std::string directory = "deep";
+  while (directory.size() < 3900) directory += "/" + std::string(200, 'd');
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory(directory + "/" + std::string(200, 'e'), true)));
+  Put(directory + "/fits.sst", "fits");
+  Put(directory + "/" + std::string(200, 'f'), "does not");
+  Put(directory + "/" + std::string(200, 'e') + "/below.sst", "does not either");
+  for (const bool again : {false, true}) {
+    const auto done = Backup({.force = again, .verify = again});
+    ASSERT_TRUE(IsOk(done));
+    EXPECT_EQ(done->left_out, 3u);
+    EXPECT_EQ(done->files, again ? 0u : Contents().size() + 1);
+    EXPECT_EQ(observer_.notices.size(), 3u);
+    EXPECT_THAT(observer_.notices, Contains(AllOf(HasSubstr("/below.sst: "), HasSubstr("too long"))));
+    for (const auto& [path, content] : Contents()) EXPECT_EQ(HostText(Dest(path)), content) << path;
+    const auto manifest = ReadManifest(*HostDirectory::Open(Dest()));
+    ASSERT_TRUE(IsOk(manifest));
+    EXPECT_TRUE(manifest->complete);
+    EXPECT_EQ(manifest->missing.size(), 3u);
+    EXPECT_TRUE(manifest->missing.contains(directory + "/" + std::string(200, 'f')));
+  }
+  StartAfresh();
+  const auto restored = Restore();
+  ASSERT_TRUE(IsOk(restored));
+  EXPECT_EQ(restored->files, Contents().size() + 1);
+  EXPECT_EQ(restored->unreachable, 3u);
+  EXPECT_THAT(observer_.notices, Contains(HasSubstr("/below.sst is not in the backup")));
+  ExpectVolumeIsWhole();
+}
+
+TEST_F(BackupTest, ADirectoryBelowAPathThatIsTooLongIsNotRestored) {
+  PutHost(directory_.path() + "/tree/near", "near");
+  int at = ::open((directory_.path() + "/tree").c_str(), O_RDONLY | O_DIRECTORY);
+  for (int depth = 0; depth < 22; ++depth) {
+    const std::string name(200, 'd');
+    ASSERT_EQ(::mkdirat(at, name.c_str(), 0700), 0);
+    const int next = ::openat(at, name.c_str(), O_RDONLY | O_DIRECTORY);
+    ::close(std::exchange(at, next));
+  }
+  ::close(at);
+  const auto restored = Restore({.source = directory_.path() + "/tree"});
+  ASSERT_TRUE(IsOk(restored));
+  EXPECT_EQ(restored->unreachable, 1u);
+  EXPECT_THAT(observer_.notices, Contains(HasSubstr("too long")));
+  EXPECT_EQ(Get("near"), "near");
 }
 
 TEST_F(BackupTest, ADamagedRecordIsNamedAndForceBeginsAnew) {

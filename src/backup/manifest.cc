@@ -16,11 +16,22 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kHeaderType = "zenfs-backup";
 
+// Of a missing file, whose path may be longer than a line: only readers of the text need it.
+constexpr std::size_t kMaxMissingPath = 50'000;
+
+std::string CutPathText(std::string text) {
+  if (text.size() <= kMaxMissingPath) return text;
+  const std::size_t percent = text.rfind('%', kMaxMissingPath - 1);
+  const bool cuts_code = percent != std::string::npos && percent + 3 > kMaxMissingPath;
+  text.resize(cuts_code ? percent : kMaxMissingPath);
+  return text;
+}
+
 std::string Line(const OrderedJson& json) { return json.dump() + "\n"; }
 
-OrderedJson HeaderJson(const ManifestHeader& header) {
+OrderedJson HeaderJson(const ManifestHeader& header, bool some_missing) {
   return {{"type", kHeaderType},
-          {"version", kManifestVersion},
+          {"version", some_missing ? kManifestVersion : 1},
           {"backup", header.backup.ToString()},
           {"volume", header.volume.ToString()},
           {"path", EncodePathText(header.path)},
@@ -90,6 +101,13 @@ bool TakeFile(const OrderedJson& json, Manifest& manifest) {
   return true;
 }
 
+bool TakeMissing(const OrderedJson& json, Manifest& manifest) {
+  const auto path = GetPath(json);
+  const auto reason = Get<std::string>(json, "reason");
+  if (path && reason) manifest.missing[*path] = *reason;
+  return path && reason;
+}
+
 bool TakeEnd(const OrderedJson& json, Manifest& manifest) {
   manifest.complete = true;
   return Get<std::uint64_t>(json, "files") == manifest.files.size() &&
@@ -109,6 +127,8 @@ Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
     manifest.directories.insert(*path);
   } else if (type == "file") {
     if (!TakeFile(json, manifest)) return Fail(Code::kCorruption, "a field is missing or malformed");
+  } else if (type == "missing") {
+    if (!TakeMissing(json, manifest)) return Fail(Code::kCorruption, "a field is missing or malformed");
   } else if (type == "end") {
     if (!TakeEnd(json, manifest)) {
       return Fail(Code::kCorruption, "its counts do not match the lines before it");
@@ -170,11 +190,14 @@ std::string ManifestEndLine(const Manifest& manifest) {
 }
 
 std::string ManifestText(const Manifest& manifest) {
-  std::string text = Line(HeaderJson(manifest.header));
+  std::string text = Line(HeaderJson(manifest.header, !manifest.missing.empty()));
   for (const std::string& path : manifest.directories) {
     text += Line({{"type", "directory"}, {"path", EncodePathText(path)}});
   }
   for (const auto& [path, file] : manifest.files) text += ManifestLine(path, file);
+  for (const auto& [path, reason] : manifest.missing) {
+    text += Line({{"type", "missing"}, {"path", CutPathText(EncodePathText(path))}, {"reason", reason}});
+  }
   if (manifest.complete) text += ManifestEndLine(manifest);
   return text;
 }

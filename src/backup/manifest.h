@@ -1,5 +1,5 @@
-// The record of a backup, `zenfs_backup.jsonl`: the copied files, with checksums, and whether all
-// were copied. docs/formats/backup.md describes the fields.
+// The record of a backup, `zenfs_backup.jsonl`: the copied files, with checksums, those that the host
+// can't take, and whether all others were copied. docs/formats/backup.md describes the fields.
 //
 // Invariant: the line of a file is written after the file has its name and its bytes were read
 // back. The end line is written after everything else is on stable media. A manifest is therefore
@@ -21,7 +21,7 @@
 namespace zenfs {
 
 inline constexpr std::string_view kManifestFile = "zenfs_backup.jsonl";
-inline constexpr int kManifestVersion = 1;
+inline constexpr int kManifestVersion = 2;                                  // 1 if nothing is missing
 inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 30;  // for about ten million files
 
 struct ManifestHeader {
@@ -50,6 +50,8 @@ struct Manifest {
   ManifestHeader header;
   std::set<std::string> directories;          // paths below the backup's directory
   std::map<std::string, ManifestFile> files;  // by path; the last line of a path counts
+  std::map<std::string, std::string>
+      missing;  // files and directories that the host can't take, with the reason
   bool complete = false;
 
   std::uint64_t bytes() const;

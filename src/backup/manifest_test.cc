@@ -60,7 +60,7 @@ TEST(ManifestTest, ALostLineDoesNotGoUnnoticed) {
 
 TEST(ManifestTest, ALaterVersionIsNotGuessedAt) {
   std::string text = ManifestText(Sample());
-  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
+  text.replace(text.find("\"version\":1"), 11, "\"version\":3");
   EXPECT_EQ(ParseManifest(text).error().code(), Code::kNotSupported);
 }
 
@@ -91,6 +91,21 @@ TEST(PathTextTest, HalfAnEscapeIsRefused) {
   EXPECT_EQ(DecodePathText("a%4"), std::nullopt);
   EXPECT_EQ(DecodePathText("a%4g"), std::nullopt);
   EXPECT_EQ(DecodePathText("a%41"), "aA");
+}
+
+TEST(ManifestTest, MissingFilesAreListedInALaterVersion) {
+  Manifest manifest;
+  manifest.header = {Uuid::Generate(), Uuid::Generate(), "", 1};
+  manifest.complete = true;
+  EXPECT_THAT(ManifestText(manifest), HasSubstr("\"version\":1"));
+  manifest.missing["short %"] = "File name too long";
+  manifest.missing[std::string(100'000, '\xff')] = "File name too long";
+  const std::string text = ManifestText(manifest);
+  EXPECT_THAT(text, HasSubstr("\"version\":2"));
+  const auto read = ParseManifest(text);
+  ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  EXPECT_EQ(read->missing.size(), 2u);
+  EXPECT_EQ(read->missing.at("short %"), "File name too long");
 }
 
 }  // namespace

@@ -49,7 +49,9 @@ Result<RestoreSummary> RestoreRun::Run() {
   ZENFS_ASSIGN_OR_RETURN(record_, RestoreRecord::Open(volume_, source_->identity));
   ZENFS_ASSIGN_OR_RETURN(plan_,
                          PlanRestore(volume_, *source_, *record_, options_.restore_path, options_.force));
-  for (std::string& line : source_->left_out) transfer_.Notice(fmt::format("not restored: {}", line));
+  for (const auto* lines : {&source_->left_out, &source_->unreachable}) {
+    for (const std::string& line : *lines) transfer_.Notice(fmt::format("not restored: {}", line));
+  }
   ZENFS_RETURN_IF_ERROR(CheckSource());
   if (const Status restored = RestoreAll(); !restored.ok()) {
     return Fail(Error(
@@ -64,6 +66,7 @@ Result<RestoreSummary> RestoreRun::Run() {
                         .bytes = bytes_,
                         .already_there = plan_.already_there + same_,
                         .left_out = source_->left_out.size() + static_cast<std::uint64_t>(damaged),
+                        .unreachable = source_->unreachable.size(),
                         .directories = source_->directories.size()};
 }
 

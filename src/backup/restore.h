@@ -24,7 +24,8 @@ struct RestoreSummary {
   std::uint64_t files = 0;  // written by this run
   std::uint64_t bytes = 0;  // in these files
   std::uint64_t already_there = 0;
-  std::uint64_t left_out = 0;  // with `partial`; each has a notice
+  std::uint64_t left_out = 0;     // with `partial`; each has a notice
+  std::uint64_t unreachable = 0;  // their paths are too long for the host; each has a notice
   std::uint64_t directories = 0;
 };
 

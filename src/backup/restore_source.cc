@@ -116,6 +116,9 @@ Status SourceReader::ReadBackup(const Manifest& manifest) {
     source_.left_out.push_back(fmt::format("{} is an unfinished backup of {} so far", directory().path(),
                                            Counted(manifest.files.size(), "file")));
   }
+  for (const auto& [relative, reason] : manifest.missing) {
+    source_.unreachable.push_back(fmt::format("{} is not in the backup: {}", relative, reason));
+  }
   for (const std::string& directory : manifest.directories) {
     source_.directories.push_back(JoinPath(into_, directory));
   }
@@ -144,7 +147,12 @@ Status SourceReader::ReadTree(const std::string& relative) {
   for (const std::string& name : names) {
     if (relative.empty() && IsBackupsOwn(name)) continue;
     const std::string below = JoinPath(relative, name);
-    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory().Stat(below));
+    const auto looked = directory().Stat(below);
+    if (!looked && IsUnfitName(looked.error())) {
+      source_.unreachable.push_back(looked.error().With(below).ToString());
+      continue;
+    }
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, looked);
     if (stat.kind != HostStat::Kind::kDirectory) {
       ZENFS_RETURN_IF_ERROR(AddFile(below, nullptr));
       continue;
@@ -177,6 +185,10 @@ Status SourceReader::CheckName(const std::string& relative) const {
 Status SourceReader::AddFile(const std::string& relative, const ManifestFile* listed) {
   const std::string host_path = directory().PathOf(relative);
   const auto looked = directory().Stat(relative);
+  if (!looked && IsUnfitName(looked.error())) {
+    source_.unreachable.push_back(looked.error().With(relative).ToString());
+    return {};
+  }
   if (!looked && looked.error().code() == Code::kNotADirectory) {
     return LeaveOut(Code::kNotSupported,
                     fmt::format("{} can't be reached: {}", host_path, looked.error().text()));

@@ -29,6 +29,8 @@ struct RestoreSource {
   std::vector<RestoreItem> items;
   std::vector<std::string> directories;  // in the volume; parents first
   std::vector<std::string> left_out;     // with `partial`: one line for each entry that can't be restored
+  // One line for each entry whose path is too long for the host, and for each that the backup lacks for this reason.
+  std::vector<std::string> unreachable;
 
   std::uint64_t bytes() const;
 };

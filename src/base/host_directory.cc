@@ -72,6 +72,10 @@ bool IsInnerPath(std::string_view path) {
   }
 }
 
+bool IsUnfitName(const Error& error) {
+  return error.os_errno() == ENAMETOOLONG || error.os_errno() == EINVAL || error.os_errno() == EILSEQ;
+}
+
 HostDirectory::WithoutOpenat2ForTests::WithoutOpenat2ForTests() { ++without_openat2; }
 HostDirectory::WithoutOpenat2ForTests::~WithoutOpenat2ForTests() { --without_openat2; }
 

@@ -25,6 +25,10 @@ namespace zenfs {
 // directory to which it is appended.
 [[nodiscard]] bool IsInnerPath(std::string_view path);
 
+// True if the host can't have the name or path of the error: too long, or with bytes that its file system does not take. It
+// can have other names all the same.
+[[nodiscard]] bool IsUnfitName(const Error& error);
+
 class HostDirectory {
  public:
   // Default modes of a backup and a repair: accessible to the owner only.

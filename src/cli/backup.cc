@@ -47,10 +47,14 @@ class BackupAction : public Action {
                          {"bytes", summary.bytes},
                          {"already_there", summary.already_there},
                          {"deleted_meanwhile", summary.deleted_meanwhile},
+                         {"left_out", summary.left_out},
                          {"directories", summary.directories}},
                     fmt::format("Backed up {}, {} ({} already there)", Counted(summary.files, "file"),
                                 ShortBytes(summary.bytes), summary.already_there));
-    return 0;
+    if (summary.left_out == 0) return 0;
+    console.PrintError(
+        fmt::format("zenfs backup: the backup lacks {}, named above", Counted(summary.left_out, "name")));
+    return 1;
   }
 
  private:

@@ -40,10 +40,14 @@ class RestoreAction : public Action {
                          {"bytes", summary->bytes},
                          {"already_there", summary->already_there},
                          {"left_out", summary->left_out},
+                         {"unreachable", summary->unreachable},
                          {"directories", summary->directories}},
                     fmt::format("Restored {}, {} ({} already there)", Counted(summary->files, "file"),
                                 ShortBytes(summary->bytes), summary->already_there));
-    return 0;
+    if (summary->unreachable == 0) return 0;
+    console.PrintError(fmt::format("zenfs restore: {}, named above, could not be restored",
+                                   Counted(summary->unreachable, "name")));
+    return 1;
   }
 
  private:
