@@ -296,6 +296,7 @@ set(ZENFS_SOURCES_volume
   volume/commit_effects.cc
   volume/commit_path.cc
   volume/counting_sink.cc
+  volume/deleted_file.cc
   volume/file_names.cc
   volume/file_opener.cc
   volume/file_sync.cc

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "base/sync_point.h"
 #include "file/extent_reader.h"
+#include "volume/deleted_file.h"
 #include "wal/piece_reader.h"
 
 namespace zenfs {
@@ -33,8 +35,7 @@ std::unexpected<Error> ReaderHandle::Gone() const {
 
 Result<std::shared_ptr<const LiveFile>> ReaderHandle::Renew() const {
   ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> now, mount_->live().Find(id_));
-  if (now == nullptr) return Gone();
-  Hold(now);
+  if (now != nullptr) Hold(now);
   return now;
 }
 
@@ -114,9 +115,17 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     if (!request.into.empty()) wanted = std::max(wanted, request.offset + request.into.size());
   }
   std::shared_ptr<const LiveFile> file = Held();
+  bool gone = false;
   if (wanted > file->size()) {
-    ZENFS_ASSIGN_OR_RETURN(file, Renew());
+    ZENFS_ASSIGN_OR_RETURN(auto now, Renew());
+    gone = now == nullptr;
+    if (!gone) file = std::move(now);
   }
+  if (kept_record_ != nullptr && file->record == kept_record_) {
+    ReadKept(whole, requests);
+    return {};
+  }
+  if (gone) return ReadGone(*file, whole, requests);
   std::optional<Deadline> deadline;  // set at the first change, because one read alone may take long
   for (;;) {
     const std::uint64_t size = file->size();
@@ -135,10 +144,11 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     SyncPoint::Reach("ReaderHandle::Read:planned");
     const bool read = ReadFrom(*file, cut, frames);
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
-    if (confirmed.file == nullptr) return Gone();
+    if (confirmed.file == nullptr) return ReadGone(*file, whole, requests);
     if (!read) {
       confirmed.proven = false;
       ZENFS_ASSIGN_OR_RETURN(confirmed.file, Renew());
+      if (confirmed.file == nullptr) return ReadGone(*file, whole, requests);
     }
     Hold(confirmed.file);
     if (confirmed.proven) {
@@ -156,6 +166,44 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
                               path_, id_.value, LogFollower::kPatience.count()));
     }
   }
+}
+
+void ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    ReadRequest& request = requests[i];
+    const std::uint64_t rest = request.offset < kept_.size() ? kept_.size() - request.offset : 0;
+    request.into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
+    request.status = {};
+    if (!request.into.empty()) {
+      std::memcpy(request.into.data(), kept_.data() + request.offset, request.into.size());
+    }
+  }
+}
+
+Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
+                              std::span<ReadRequest> requests) const {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    ReadRequest& request = requests[i];
+    const std::uint64_t rest = request.offset < file.size() ? file.size() - request.offset : 0;
+    request.into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
+    request.status = {};
+    if (request.into.empty()) continue;
+    if (!ReadDeleted(mount_->device(), mount_->live(), file, std::span(&request, 1)).ok()) return Gone();
+  }
+  return {};
+}
+
+Status ReaderHandle::Secure() {
+  const std::shared_ptr<const LiveFile> file = Held();
+  if (file->log != nullptr || file->size() > kKeptMax) return {};
+  std::vector<std::byte> bytes(file->size());
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, bytes));
+  const std::shared_ptr<const LiveFile> now = Held();
+  if (n != bytes.size() || now->size() != n || now->log != nullptr)
+    return {};  // it has grown or shrunk: not such a file
+  kept_ = std::move(bytes);
+  kept_record_ = now->record;
+  return {};
 }
 
 Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into) const {

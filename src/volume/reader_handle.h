@@ -2,8 +2,11 @@
 // If the writer has changed the file meanwhile, the read is repeated with the new layout. A read beyond the known end of the
 // file first looks for a new layout.
 //
-// Errors of reads: those of the device; kNotFound once the writer has deleted the file; kTimedOut if the writer changes the
-// file during each try.
+// A file that the writer deletes stays readable while its bytes can be proven by checksums (volume/deleted_file.h). A small file
+// is kept in memory when it is opened, and read from there until a look at the metadata shows that it has changed.
+//
+// Errors of reads: those of the device; kNotFound if the writer has deleted the file and a byte is gone; kTimedOut if the
+// writer changes the file during each try.
 //
 // Threads: any.
 #pragma once
@@ -11,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "volume/file_handle.h"
@@ -26,6 +30,11 @@ class ReaderHandle final : public FileHandle {
   ReaderHandle(std::shared_ptr<const ReaderMount> mount, std::string path,
                std::shared_ptr<const LiveFile> file)
       : mount_(std::move(mount)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
+
+  // Keeps the bytes of a small file that does not get frames: as CURRENT, IDENTITY and OPTIONS. Call it once, before the handle
+  // is shared. Errors: kNotFound if the writer has deleted the file.
+  static constexpr std::uint64_t kKeptMax = 64 << 10;
+  [[nodiscard]] Status Secure();
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
   [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
@@ -48,7 +57,7 @@ class ReaderHandle final : public FileHandle {
  private:
   std::shared_ptr<const LiveFile> Held() const EXCLUDES(mutex_);
   void Hold(std::shared_ptr<const LiveFile> file) const EXCLUDES(mutex_);
-  // Looks the file up again, holds the result and returns it.
+  // Looks the file up again, holds the result and returns it; null if the file is gone.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Renew() const;
   enum class Frames { kAsTheyAre, kVerified };
   // Reads the requests from the device. The result is not confirmed yet. Returns false if the writer has replaced a sync
@@ -61,11 +70,18 @@ class ReaderHandle final : public FileHandle {
   [[nodiscard]] Status CheckSyncBlock(const LiveFile& file, const Piece& piece) const;
   [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests, Frames frames) const;
   [[nodiscard]] Result<std::size_t> ReadOne(std::uint64_t offset, ByteSpan into, Frames frames) const;
+  // Fills the requests, cut at the end of the kept bytes, from these.
+  void ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const;
+  // `file`: the last layout that was known. Cuts the requests, whose first extent is `whole`, at its end.
+  [[nodiscard]] Status ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
+                                std::span<ReadRequest> requests) const;
   std::unexpected<Error> Gone() const;
 
   const std::shared_ptr<const ReaderMount> mount_;
   const std::string path_;
   const FileId id_;
+  std::shared_ptr<const FileRecord> kept_record_;  // whose bytes are kept_; null: none
+  std::vector<std::byte> kept_;
   mutable Mutex mutex_{LockRank::kLeaf};
   mutable std::shared_ptr<const LiveFile> file_ GUARDED_BY(mutex_);
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
 #include "volume/reader_handle.h"
 #include "volume/waiting_bytes.h"
@@ -49,8 +50,16 @@ Result<std::unique_ptr<PathLock>> ReaderVolume::Lock(std::string_view) {
 
 Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForRead(std::string_view path, FileId known) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, mount_->live().Open(path, known));
-  return std::make_unique<ReaderHandle>(mount_, std::string(path), std::move(file));
+  const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, mount_->live().Open(path, known));
+    auto handle = std::make_unique<ReaderHandle>(mount_, std::string(path), std::move(file));
+    SyncPoint::Reach("ReaderVolume::OpenForRead:found");
+    if (known != kNoFile) return handle;  // opened without a look at the device
+    const Status secured = handle->Secure();
+    // A file that the writer has replaced meanwhile has a successor. Any other error is one of the reads.
+    if (secured.ok() || secured.error().code() != Code::kNotFound || deadline.Passed()) return handle;
+  }
 }
 
 Result<FileStat> ReaderVolume::Stat(std::string_view path) const {

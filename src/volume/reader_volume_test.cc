@@ -151,14 +151,54 @@ TEST_F(ReaderTest, AFileDeletedDuringAReadFailsAndNeverShowsOtherBytes) {
   }
 }
 
-TEST_F(ReaderTest, AFileReplacedByRenameIsGoneForItsHandleAndTheNewOneOpens) {
+TEST_F(ReaderTest, ASmallFileIsReadOnThroughItsHandleWhateverBecomesOfIt) {
   Put("CURRENT", "old");
   const auto file = Open("CURRENT");
   Put("tmp", "new");
   ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
-  std::string content(3, '\0');
-  EXPECT_EQ(CodeOf(file->Read(0, std::as_writable_bytes(std::span(content)))), Code::kNotFound);
+  EXPECT_EQ(ReadAll(*file), "old");
+  OverwriteFreeZones();
+  EXPECT_EQ(ReadAll(*file), "old");
   EXPECT_EQ(Read("CURRENT"), "new");
+}
+
+TEST_F(ReaderTest, ASmallFileThatIsReplacedWhileItIsOpenedIsItsSuccessor) {
+  Put("CURRENT", "old");
+  bool done = false;
+  const During during(*this, [&](std::string_view name) {
+    if (name != "ReaderVolume::OpenForRead:found" || std::exchange(done, true)) return;
+    Put("tmp", "new");
+    ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
+    OverwriteFreeZones();
+  });
+  EXPECT_EQ(Read("CURRENT"), "new");
+  EXPECT_TRUE(done);
+}
+
+TEST_F(ReaderTest, ADeletedFileIsReadOnUntilItsZonesAreReset) {
+  for (const char* name : {"a.sst", "a.log"}) {
+    const std::string content = RandomBytes(300'000, 1);
+    const std::string before = std::string("before-") + name;  // these keep the zones from being reset
+    const std::string after = std::string("after-") + name;
+    Put(before, RandomBytes(10'000, 2));
+    Put(name, content);
+    Put(after, RandomBytes(10'000, 3));
+    const auto file = Open(name);
+    const auto read = ReadWhile(*file, content.size(), [&] { ASSERT_TRUE(IsOk(volume_->Unlink(name))); });
+    ASSERT_TRUE(IsOk(read)) << name;
+    EXPECT_EQ(*read, content);
+    EXPECT_EQ(ReadAll(*file), content) << name;
+    std::string part(100, '\0');
+    ReadRequest request{.offset = 299'950, .into = std::as_writable_bytes(std::span(part)), .status = {}};
+    file->ReadMany(std::span(&request, 1));
+    ASSERT_TRUE(IsOk(request.status));
+    EXPECT_EQ(part.substr(0, request.into.size()), content.substr(299'950));
+    ASSERT_TRUE(IsOk(volume_->Unlink(before)));
+    ASSERT_TRUE(IsOk(volume_->Unlink(after)));
+    OverwriteFreeZones();
+    std::byte first;
+    EXPECT_EQ(CodeOf(file->Read(0, std::span(&first, 1))), Code::kNotFound) << name;
+  }
 }
 
 TEST_F(ReaderTest, ARenamedFileIsReadOnThroughItsHandle) {
@@ -321,6 +361,7 @@ TEST_F(ReaderTest, ManyReadsAtOnceAreConfirmedTogether) {
   }
   EXPECT_EQ(requests.back().into.size(), 4000u);
   ASSERT_TRUE(IsOk(volume_->Unlink("a.sst")));
+  OverwriteFreeZones();
   file->ReadMany(requests);
   for (const ReadRequest& request : requests) {
     EXPECT_EQ(CodeOf(request.status), Code::kNotFound);
