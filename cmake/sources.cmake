@@ -123,11 +123,13 @@ set(ZENFS_TESTS_format
 
 set(ZENFS_SOURCES_buffers
   buffers/orphaned_buffers.cc
+  buffers/announced_zones.cc
   buffers/append_buffer.cc
   buffers/buffer_area.cc
   buffers/buffer_area_place.cc
 )
 set(ZENFS_TESTS_buffers
+  buffers/announced_zones_test.cc
   buffers/orphaned_buffers_trust_test.cc
   buffers/buffer_area_test.cc
 )
@@ -322,6 +324,7 @@ set(ZENFS_SOURCES_volume
   volume/pair_proof.cc
   volume/path_locks.cc
   volume/places.cc
+  volume/reader_announcements.cc
   volume/reader_handle.cc
   volume/reader_mount.cc
   volume/reader_volume.cc
@@ -355,6 +358,7 @@ set(ZENFS_TESTS_volume
   volume/path_locks_test.cc
   volume/trace_recorder_test.cc
   volume/places_test.cc
+  volume/reader_rest_test.cc
   volume/reader_volume_test.cc
   volume/scrub_live_test.cc
   volume/scrub_test.cc

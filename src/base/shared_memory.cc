@@ -62,6 +62,30 @@ Status CheckPrivate(const struct stat& status, const std::string& path,
   return {};
 }
 
+// Bytes that are locked, beyond the end of any file.
+constexpr std::uint64_t kAnnouncementsAt = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMakerAt = std::uint64_t{1} << 41;
+
+struct flock OneByte(short type, std::uint64_t at) {
+  struct flock range{};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(at);
+  range.l_len = 1;
+  return range;
+}
+
+bool LockByte(const UniqueFd& fd, short type, std::uint64_t at) {
+  struct flock range = OneByte(type, at);
+  return fcntl(fd.get(), F_OFD_SETLK, &range) == 0;
+}
+
+// True if somebody else's lock would refuse this one.
+bool IsLocked(const UniqueFd& fd, short type, std::uint64_t at) {
+  struct flock range = OneByte(type, at);
+  return fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
 Error InUse(const std::string& path) {
   return Error(Code::kBusy, fmt::format("{}: the process that made it is still running", path));
 }
@@ -93,6 +117,7 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
     if (fstat(made.fd_.get(), &status) != 0 || status.st_nlink == 0) {
       return Fail(Code::kBusy, fmt::format("{}: was removed while it was made", path));
     }
+    LockByte(made.fd_, F_WRLCK, kMakerAt);  // if it fails, readers see no maker
     ZENFS_RETURN_IF_ERROR(made.Allocate(0, allocated));
     if (ftruncate(made.fd_.get(), static_cast<off_t>(bytes)) != 0) {
       return FailErrno(errno, fmt::format("{}: can't be made {} bytes large", path, bytes));
@@ -116,6 +141,7 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
   if (fstat(fd.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path));
   ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path, trusted));
   SharedMemory opened(std::move(fd), path);
+  opened.file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
   if (access == Access::kReadDead && opened.MakerLives()) return Fail(InUse(path));
   if (status.st_size != 0) ZENFS_RETURN_IF_ERROR(opened.Load(status, bytes_max));
@@ -143,6 +169,28 @@ Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
   return {};
 }
 
+Status SharedMemory::ReadAt(std::uint64_t offset, ByteSpan into) const {
+  while (!into.empty()) {
+    const ssize_t n = pread(fd_.get(), into.data(), into.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FailErrno(errno, fmt::format("{}: can't be read", path_));
+    if (n == 0) return Fail(Shortened());
+    offset += static_cast<std::uint64_t>(n);
+    into = into.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+void SharedMemory::Announce(std::uint64_t number) const { LockByte(fd_, F_RDLCK, kAnnouncementsAt + number); }
+
+void SharedMemory::Withdraw(std::uint64_t number) const { LockByte(fd_, F_UNLCK, kAnnouncementsAt + number); }
+
+bool SharedMemory::IsAnnounced(std::uint64_t number) const {
+  return IsLocked(fd_, F_WRLCK, kAnnouncementsAt + number);
+}
+
+bool SharedMemory::MakerRuns() const { return IsLocked(fd_, F_RDLCK, kMakerAt); }
+
 Error SharedMemory::Shortened() const {
   return Error(Code::kCorruption, fmt::format("{}: was shortened while it was read", path_));
 }
@@ -168,7 +216,8 @@ Status SharedMemory::Allocate(std::uint64_t offset, std::uint64_t bytes) {
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : fd_(std::move(other.fd_)),
       path_(std::move(other.path_)),
-      memory_(std::exchange(other.memory_, ByteSpan())) {}
+      memory_(std::exchange(other.memory_, ByteSpan())),
+      file_bytes_(other.file_bytes_) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   if (this != &other) {
@@ -176,6 +225,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
     fd_ = std::move(other.fd_);
     path_ = std::move(other.path_);
     memory_ = std::exchange(other.memory_, ByteSpan());
+    file_bytes_ = other.file_bytes_;
   }
   return *this;
 }
@@ -211,6 +261,7 @@ void SharedMemory::HandOver(std::optional<std::uint32_t> user) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   // If either fails, only root can take the bytes over.
   if (zeros != MAP_FAILED && user && geteuid() == 0) static_cast<void>(!fchown(fd_.get(), *user, -1U));
+  LockByte(fd_, F_UNLCK, kMakerAt);
   flock(fd_.get(), LOCK_UN);
 }
 

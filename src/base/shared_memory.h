@@ -63,6 +63,23 @@ class SharedMemory {
   // Unmaps the memory; the file stays. Does nothing in a forked child.
   ~SharedMemory();
 
+  // Reads bytes of the file of an opened object as they are now; what has no page reads as zeros. Threads: any. Errors: as
+  // Open for a file that was shortened.
+  [[nodiscard]] Status ReadAt(std::uint64_t offset, ByteSpan into) const;
+  // Size of the opened file, also if only a part of it was copied.
+  std::uint64_t file_bytes() const { return file_bytes_; }
+
+  // --- announcements: numbers that readers tell the maker. They are locks on ranges of the file (fcntl(2), F_OFD_SETLK)
+  // beyond its end, so the kernel withdraws those of a dead process. Threads: any.
+  // For objects opened with kRead. Best effort: without memory in the kernel, the number is not announced.
+  void Announce(std::uint64_t number) const;
+  void Withdraw(std::uint64_t number) const;
+  // For the maker: true if another object has announced the number.
+  bool IsAnnounced(std::uint64_t number) const;
+  // For objects opened with kRead: true if the object that Create returned still exists. Unlike MakerLives, a process that
+  // takes the file over does not count.
+  bool MakerRuns() const;
+
   bool valid() const { return !memory_.empty(); }
   const std::string& path() const { return path_; }
   ByteSpan memory() { return memory_; }
@@ -93,6 +110,7 @@ class SharedMemory {
   UniqueFd fd_;
   std::string path_;
   ByteSpan memory_;
+  std::uint64_t file_bytes_ = 0;
   ForkGuard fork_guard_;
 };
 

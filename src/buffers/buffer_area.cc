@@ -30,7 +30,9 @@ void MakeKey(BufferAreaHeader& header) {
 
 Result<std::shared_ptr<BufferArea>> BufferArea::Create(const Options& options) {
   BufferAreaHeader header{};
-  LayOutBufferArea(header, options.slots, options.buffer_bytes, options.metrics_bytes);
+  std::uint64_t metrics_bytes = options.metrics_bytes;
+  LayOutResets(header, metrics_bytes, options.zones);
+  LayOutBufferArea(header, options.slots, options.buffer_bytes, metrics_bytes);
   header.epoch = options.epoch;
   header.created_seconds = WallSeconds();
   header.process = static_cast<std::uint32_t>(getpid());
@@ -182,6 +184,14 @@ void BufferArea::Forget(std::uint64_t owner) {
 bool BufferArea::HasGivenUp() const {
   MutexLock lock(mutex_);
   return std::ranges::any_of(tails_, [](const auto& entry) { return entry.second.given_up; });
+}
+
+void BufferArea::NoteReset(ZoneId zone) {
+  if (zone.value >= header_.zones || fork_guard_.InChild()) return;
+  std::byte* const at = memory_.memory().data() + header_.resets_offset + zone.value * sizeof(std::uint32_t);
+  // Sequentially consistent: readers see the count before the device sees the reset.
+  std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(at))
+      .fetch_add(1, std::memory_order_seq_cst);
 }
 
 BufferAreaControl& BufferArea::Control(std::uint32_t slot) {

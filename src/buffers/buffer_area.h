@@ -42,6 +42,7 @@ class BufferArea {
     std::uint32_t slots = 32;
     std::uint64_t buffer_bytes = 256 << 10;
     std::uint64_t metrics_bytes = 0;
+    std::uint32_t zones = 0;  // of the device
   };
 
   // Errors: those of SharedMemory::Create; kInvalidArgument for a path that is too long.
@@ -54,7 +55,16 @@ class BufferArea {
   SetBufferPlace PlaceEdit() const;
   const std::string& path() const { return memory_.path(); }
   std::uint64_t buffer_bytes() const { return header_.buffer_bytes; }
-  ByteSpan metrics() { return memory_.memory().subspan(header_.metrics_offset, header_.metrics_bytes); }
+  ByteSpan metrics() {
+    const std::uint64_t end =
+        header_.zones != 0 ? header_.resets_offset : header_.metrics_offset + header_.metrics_bytes;
+    return memory_.memory().subspan(header_.metrics_offset, end - header_.metrics_offset);
+  }
+
+  // True if a reader has announced that it uses the zone (buffers/announced_zones.h).
+  bool IsRead(ZoneId zone) const { return header_.zones != 0 && memory_.IsAnnounced(zone.value); }
+  // Counts a reset of the zone, before it is sent.
+  void NoteReset(ZoneId zone);
 
   // From now on no buffer survives the process, so that Flush writes to the device. True for the
   // first caller.

@@ -43,6 +43,15 @@ void LayOutBufferArea(BufferAreaHeader& header, std::uint32_t slots, std::uint64
   header.buffers_offset = RoundUp(header.controls_offset + slots * sizeof(BufferAreaControl), kPage);
 }
 
+void LayOutResets(BufferAreaHeader& header, std::uint64_t& metrics_bytes, std::uint32_t zones) {
+  const std::uint64_t at = RoundUp(metrics_bytes, kPage);
+  const std::uint64_t bytes = RoundUp(std::uint64_t{zones} * sizeof(std::uint32_t), kPage);
+  if (zones == 0 || at + bytes > kMetricsBytesMax) return;
+  header.resets_offset = kBufferAreaHeaderBytes + at;
+  header.zones = zones;
+  metrics_bytes = at + bytes;
+}
+
 std::uint64_t BufferAreaBytes(const BufferAreaHeader& header) {
   return header.buffers_offset + header.slots * header.buffer_bytes;
 }
@@ -59,6 +68,10 @@ void SealBufferAreaHeader(ByteSpan memory, BufferAreaHeader header) {
 }
 
 Result<BufferAreaHeader> ReadBufferAreaHeader(ByteView memory) {
+  return ReadBufferAreaHeader(memory, memory.size());
+}
+
+Result<BufferAreaHeader> ReadBufferAreaHeader(ByteView memory, std::uint64_t file_bytes) {
   BufferAreaHeader header;
   if (memory.size() < kBufferAreaHeaderBytes) return Fail(Code::kCorruption, "is too short for a header");
   std::memcpy(&header, memory.data(), sizeof(header));
@@ -81,8 +94,14 @@ Result<BufferAreaHeader> ReadBufferAreaHeader(ByteView memory) {
   if (bounded) LayOutBufferArea(expected, header.slots, header.buffer_bytes, header.metrics_bytes);
   if (!bounded || header.metrics_offset != expected.metrics_offset ||
       header.controls_offset != expected.controls_offset ||
-      header.buffers_offset != expected.buffers_offset || BufferAreaBytes(header) != memory.size()) {
+      header.buffers_offset != expected.buffers_offset || BufferAreaBytes(header) != file_bytes) {
     return Fail(Code::kCorruption, "has a header that contradicts its size");
+  }
+  const std::uint64_t resets_end = header.resets_offset + std::uint64_t{header.zones} * sizeof(std::uint32_t);
+  if (header.zones != 0 &&
+      (header.resets_offset < header.metrics_offset || header.resets_offset > kMetricsBytesMax * 2 ||
+       resets_end > header.metrics_offset + header.metrics_bytes)) {
+    return Fail(Code::kCorruption, "has a header that contradicts itself");
   }
   header.identity[kBufferAreaIdentityBytes - 1] = '\0';
   return header;

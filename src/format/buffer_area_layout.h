@@ -2,7 +2,7 @@
 // another process on the same host, perhaps of another version. The writer may have been killed at
 // any instruction.
 //
-//    [header 4096][metrics page][slot controls, 64 bytes each][buffers, one per slot]
+//    [header 4096][metrics page][resets of each zone][slot controls, 64 bytes each][buffers, one per slot]
 //
 // A writer stores the bytes first, then publishes them with one atomic store of length and CRC to
 // the slot's `published` word.
@@ -39,13 +39,17 @@ struct BufferAreaHeader {
   std::uint64_t buffer_bytes;               // per buffer; a multiple of 4096
   char identity[kBufferAreaIdentityBytes];  // of the device, zero-padded
   std::uint8_t key[16];                     // also in the metadata log; zeros: made by a program without keys
+  std::uint64_t resets_offset;              // of `zones` counts of 32 bits, within the metrics
+  std::uint32_t zones;                      // 0: resets are not counted
+  std::uint32_t reserved;
 };
-static_assert(sizeof(BufferAreaHeader) == 368);
+static_assert(sizeof(BufferAreaHeader) == 384);
 static_assert(offsetof(BufferAreaHeader, volume) == 16);
 static_assert(offsetof(BufferAreaHeader, epoch) == 32);
 static_assert(offsetof(BufferAreaHeader, metrics_offset) == 56);
 static_assert(offsetof(BufferAreaHeader, identity) == 96);
 static_assert(offsetof(BufferAreaHeader, key) == 352);
+static_assert(offsetof(BufferAreaHeader, resets_offset) == 368);
 
 // The control of one slot. `owner`, `file_offset` and `record_bytes` are written while `published`
 // is 0 and describe the next published bytes. `appended_seconds` is written before each append is
@@ -80,6 +84,9 @@ constexpr std::uint32_t PublishedCrc(std::uint64_t word) { return static_cast<st
 // fields unchanged.
 void LayOutBufferArea(BufferAreaHeader& header, std::uint32_t slots, std::uint64_t buffer_bytes,
                       std::uint64_t metrics_bytes);
+// Puts the counts of `zones` zones behind the metrics and makes those longer, before LayOutBufferArea. Leaves them out if they
+// would be too long.
+void LayOutResets(BufferAreaHeader& header, std::uint64_t& metrics_bytes, std::uint32_t zones);
 [[nodiscard]] std::uint64_t BufferAreaBytes(const BufferAreaHeader& header);
 
 // Sets magic, version and CRC, and writes the header to the front of `memory`.
@@ -87,5 +94,7 @@ void SealBufferAreaHeader(ByteSpan memory, BufferAreaHeader header);
 // Takes any bytes. Errors: kCorruption, kNotSupported for another version. The offsets of the
 // returned header fit `memory`.
 [[nodiscard]] Result<BufferAreaHeader> ReadBufferAreaHeader(ByteView memory);
+// The same for a file of `file_bytes` that begins with the bytes `page`.
+[[nodiscard]] Result<BufferAreaHeader> ReadBufferAreaHeader(ByteView page, std::uint64_t file_bytes);
 
 }  // namespace zenfs

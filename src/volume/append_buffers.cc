@@ -29,7 +29,8 @@ Result<std::unique_ptr<AppendBuffers>> AppendBuffers::Make(const Request& reques
                               .epoch = request.epoch,
                               .slots = std::max(mount_options.append_buffers, request.least.slots),
                               .buffer_bytes = std::max(request.buffer_bytes, request.least.buffer_bytes),
-                              .metrics_bytes = kMetricsPageBytes};
+                              .metrics_bytes = kMetricsPageBytes,
+                              .zones = request.zones};
   Result<std::shared_ptr<BufferArea>> made = BufferArea::Create(options);
   if (!made) {
     // A full tmpfs is a temporary state. Any other error in a directory that the user named is the user's mistake.

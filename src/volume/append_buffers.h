@@ -15,10 +15,11 @@
 #include "buffers/buffer_area.h"
 #include "metrics/metrics.h"
 #include "volume/mount_options.h"
+#include "zone/zone_readers.h"
 
 namespace zenfs {
 
-class AppendBuffers {
+class AppendBuffers final : public ZoneReaders {
  public:
   struct Shape {
     std::uint32_t slots = 0;
@@ -30,6 +31,7 @@ class AppendBuffers {
     Uuid volume;
     std::uint64_t epoch = 0;              // of this mount
     std::uint64_t buffer_bytes = 0;       // of each buffer
+    std::uint32_t zones = 0;              // of the device
     Shape least{};                        // room for the bytes of a dead mount
     std::optional<std::uint32_t> user{};  // who gets the file if root mounts and leaves bytes in it
   };
@@ -55,6 +57,12 @@ class AppendBuffers {
   std::string path() const { return area_ == nullptr ? "" : area_->path(); }
   // The directory of that file; empty if there is none.
   std::string directory() const;
+
+  // --- ZoneReaders ---
+  bool IsRead(ZoneId zone) const override { return area_ != nullptr && area_->IsRead(zone); }
+  void NoteReset(ZoneId zone) override {
+    if (area_ != nullptr) area_->NoteReset(zone);
+  }
 
   // The edit that makes the metadata log name these buffers instead of those at `named_place`; nothing if both are none.
   // From this call on, Abandon keeps the file.

@@ -142,6 +142,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     }
     if (cut.empty()) return {};  // the layout is new, and the file ends before the requests
     SyncPoint::Reach("ReaderHandle::Read:planned");
+    const auto hold = AnnounceZones(*file);
     const bool read = ReadFrom(*file, cut, frames);
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
     if (confirmed.file == nullptr) return ReadGone(*file, whole, requests);
@@ -152,6 +153,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     }
     Hold(confirmed.file);
     if (confirmed.proven) {
+      NoteConfirmed(hold);
       for (std::size_t i = 0; i < cut.size(); ++i) requests[owners[i]].status = std::move(cut[i].status);
       return {};
     }
@@ -182,20 +184,68 @@ void ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadReque
 
 Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
                               std::span<ReadRequest> requests) const {
+  std::shared_ptr<const AnnouncedZones::Hold> hold;
+  {
+    MutexLock lock(mutex_);
+    const bool same = announced_.record == file.record && announced_.log == file.log;
+    if (same && announced_.confirmed) hold = announced_.hold;
+  }
   for (std::size_t i = 0; i < requests.size(); ++i) {
     ReadRequest& request = requests[i];
     const std::uint64_t rest = request.offset < file.size() ? file.size() - request.offset : 0;
     request.into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
     request.status = {};
     if (request.into.empty()) continue;
+    if (hold != nullptr && ReadFrom(file, std::span(&request, 1)) && request.status.ok() &&
+        hold->NoneWasReset())
+      continue;
+    request.status = {};
     if (!ReadDeleted(mount_->device(), mount_->live(), file, std::span(&request, 1)).ok()) return Gone();
   }
   return {};
 }
 
+std::shared_ptr<const AnnouncedZones::Hold> ReaderHandle::AnnounceZones(const LiveFile& file) const {
+  {
+    MutexLock lock(mutex_);
+    const bool same = announced_.record == file.record && announced_.log == file.log;
+    if (same && (announced_.hold == nullptr || announced_.hold->WriterRuns())) return announced_.hold;
+  }
+  std::vector<ZoneId> zones;
+  for (const Extent& extent : file.record->extents) {
+    const ZoneId zone = mount_->device().geometry().ZoneOf(extent.place);
+    if (zones.empty() || zones.back() != zone) zones.push_back(zone);
+  }
+  for (const LogZone& zone : file.log_zones) zones.push_back(zone.zone);
+  // Announced before the earlier announcement ends.
+  Announced next{
+      .record = file.record, .log = file.log, .hold = mount_->announcements().Announce(std::move(zones))};
+  MutexLock lock(mutex_);
+  std::swap(announced_, next);
+  const auto hold = announced_.hold;
+  lock.Unlock();  // before `next` is destroyed
+  return hold;
+}
+
+void ReaderHandle::NoteConfirmed(const std::shared_ptr<const AnnouncedZones::Hold>& hold) const {
+  MutexLock lock(mutex_);
+  if (announced_.hold == hold) announced_.confirmed = true;
+}
+
 Status ReaderHandle::Secure() {
   const std::shared_ptr<const LiveFile> file = Held();
-  if (file->log != nullptr || file->size() > kKeptMax) return {};
+  if (file->log == nullptr && file->size() <= kKeptMax) return KeepBytes();
+  const auto hold = AnnounceZones(*file);
+  if (hold == nullptr) return {};
+  ZENFS_ASSIGN_OR_RETURN(const LiveState::Confirmed confirmed, mount_->live().Confirm(file));
+  if (confirmed.file == nullptr) return Gone();
+  Hold(confirmed.file);
+  if (confirmed.proven) NoteConfirmed(hold);
+  return {};
+}
+
+Status ReaderHandle::KeepBytes() {
+  const std::shared_ptr<const LiveFile> file = Held();
   std::vector<std::byte> bytes(file->size());
   ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, bytes));
   const std::shared_ptr<const LiveFile> now = Held();

@@ -2,7 +2,8 @@
 // If the writer has changed the file meanwhile, the read is repeated with the new layout. A read beyond the known end of the
 // file first looks for a new layout.
 //
-// A file that the writer deletes stays readable while its bytes can be proven by checksums (volume/deleted_file.h). A small file
+// A file that the writer deletes stays readable while its bytes can be proven: by the writer's counts of resets, if the zones
+// were announced to it before the deletion (buffers/announced_zones.h), else by checksums (volume/deleted_file.h). A small file
 // is kept in memory when it is opened, and read from there until a look at the metadata shows that it has changed.
 //
 // Errors of reads: those of the device; kNotFound if the writer has deleted the file and a byte is gone; kTimedOut if the
@@ -31,8 +32,9 @@ class ReaderHandle final : public FileHandle {
                std::shared_ptr<const LiveFile> file)
       : mount_(std::move(mount)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
 
-  // Keeps the bytes of a small file that does not get frames: as CURRENT, IDENTITY and OPTIONS. Call it once, before the handle
-  // is shared. Errors: kNotFound if the writer has deleted the file.
+  // Announces the zones of the file, so that it can be read on if the writer deletes it. Keeps the bytes of a small file that
+  // does not get frames: as CURRENT, IDENTITY and OPTIONS. Call it once, before the handle is shared. Without it, the first
+  // read announces. Errors: kNotFound if the writer has deleted the file.
   static constexpr std::uint64_t kKeptMax = 64 << 10;
   [[nodiscard]] Status Secure();
 
@@ -75,6 +77,17 @@ class ReaderHandle final : public FileHandle {
   // `file`: the last layout that was known. Cuts the requests, whose first extent is `whole`, at its end.
   [[nodiscard]] Status ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
                                 std::span<ReadRequest> requests) const;
+  // The announcement of the zones of a layout, and whether the file still existed after it.
+  struct Announced {
+    std::shared_ptr<const FileRecord> record;
+    std::shared_ptr<const ReplayedLog> log;
+    std::shared_ptr<const AnnouncedZones::Hold> hold;  // null: nobody to announce them to
+    bool confirmed = false;
+  };
+  // Announces the zones of `file` if they are not yet, and returns the announcement.
+  std::shared_ptr<const AnnouncedZones::Hold> AnnounceZones(const LiveFile& file) const EXCLUDES(mutex_);
+  void NoteConfirmed(const std::shared_ptr<const AnnouncedZones::Hold>& hold) const EXCLUDES(mutex_);
+  [[nodiscard]] Status KeepBytes();
   std::unexpected<Error> Gone() const;
 
   const std::shared_ptr<const ReaderMount> mount_;
@@ -84,6 +97,7 @@ class ReaderHandle final : public FileHandle {
   std::vector<std::byte> kept_;
   mutable Mutex mutex_{LockRank::kLeaf};
   mutable std::shared_ptr<const LiveFile> file_ GUARDED_BY(mutex_);
+  mutable Announced announced_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zenfs

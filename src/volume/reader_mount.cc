@@ -43,7 +43,8 @@ ReaderMount::ReaderMount(std::unique_ptr<ZonedDevice> device, Superblock superbl
             .read_only = true},
       gate_(info_.device_name),
       device_(std::move(device)),
-      live_(std::make_unique<LiveState>(*device_, info_.superblock)) {}
+      live_(std::make_unique<LiveState>(*device_, info_.superblock)),
+      announcements_(std::make_unique<ReaderAnnouncements>(*live_, info_.superblock, *device_)) {}
 
 Status ReaderMount::Recover() {
   const auto claim = [this]() -> Result<PairClaim> {
@@ -89,6 +90,7 @@ Result<LiveZones> ReaderMount::AccountZones() const {
 
 void ReaderMount::Unmount() {
   if (!gate_.Close()) return;
+  announcements_.reset();
   live_.reset();
   device_.reset();
 }

@@ -11,6 +11,7 @@
 #include "volume/live_state.h"
 #include "volume/live_zones.h"
 #include "volume/mount_gate.h"
+#include "volume/reader_announcements.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -37,6 +38,7 @@ class ReaderMount {
   // For callers that have entered.
   LiveState& live() const { return *live_; }
   ZonedDevice& device() const { return *device_; }
+  ReaderAnnouncements& announcements() const { return *announcements_; }
 
  private:
   [[nodiscard]] Status Recover();
@@ -46,6 +48,7 @@ class ReaderMount {
   std::vector<std::string> notices_;
   std::unique_ptr<ZonedDevice> device_;
   std::unique_ptr<LiveState> live_;
+  std::unique_ptr<ReaderAnnouncements> announcements_;
 };
 
 }  // namespace zenfs

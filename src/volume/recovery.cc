@@ -189,6 +189,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                            .volume = device.superblock.uuid,
                            .epoch = state.epoch() + 1,
                            .buffer_bytes = WalBufferBytes(device.options, LogZoneCapacity(device, report)),
+                           .zones = device.geometry.zone_count,
                            .least = orphans.shape(),
                            .user = UserOfBuffers(device, state)},
                           device.options, device.metrics, device.notices));

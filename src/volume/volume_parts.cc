@@ -103,6 +103,7 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
                 .opener = opener,
                 .sync = sync}) {
   metalog->SetSink(&effects);
+  zones->operations().SetReaders(buffers.get());
 }
 
 SpaceReport VolumeParts::Space() const {

@@ -17,8 +17,16 @@ void SharedZonePool::Announce() {
 }
 
 void SharedZonePool::AnnounceJobs() {
-  if (!pool.state().jobs.empty() && !(operations_pause && ResetsCanWait())) work.NotifyOne();
+  const ZoneJobQueue& jobs = pool.state().jobs;
+  const bool rests = operations_rest == jobs.pushed() && MayRest();
+  if (!jobs.empty() && !rests && !(operations_pause && ResetsCanWait())) work.NotifyOne();
 }
+
+bool SharedZonePool::MayFinishInstead() const {
+  return waiters == 0 && !stopped && pool.phases().HasRoomToRest();
+}
+
+bool SharedZonePool::MayRest() const { return waiters == 0 && !stopped && pool.phases().MayRest(); }
 
 bool SharedZonePool::ResetsCanWait() const {
   return waiters == 0 && !stopped && pool.phases().ResetsCanWait();

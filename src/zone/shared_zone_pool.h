@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/clock.h"
@@ -29,6 +30,10 @@ struct SharedZonePool {
   void AnnounceJobs() REQUIRES(mutex);
   // True if resets can wait, and nobody waits for them.
   bool ResetsCanWait() const REQUIRES(mutex);
+  // True if nobody waits for a reset, so that zones that readers use may rest.
+  bool MayRest() const REQUIRES(mutex);
+  // The same for a reset that frees a slot.
+  bool MayFinishInstead() const REQUIRES(mutex);
   // `taken` has no zone. Waits once for a change, after which the caller tries again, or returns the error that `taken`
   // and the deadline imply: kNoSpace, or kTimedOut.
   Status WaitFor(const TakenZone& taken, Deadline deadline) REQUIRES(mutex);
@@ -49,6 +54,8 @@ struct SharedZonePool {
   std::uint32_t waiters GUARDED_BY(mutex) = 0;  // on `changed`
   bool collector_waits GUARDED_BY(mutex) = false;
   bool operations_pause GUARDED_BY(mutex) = false;  // between two resets
+  // While the background thread lets all zones rest: ZoneJobQueue::pushed when it began.
+  std::optional<std::uint64_t> operations_rest GUARDED_BY(mutex);
   bool stopped GUARDED_BY(mutex) = false;
 
  private:

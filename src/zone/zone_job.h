@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/clock.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -16,6 +17,9 @@ struct ZoneJob {
   ZoneId zone;
   Kind kind = Kind::kReset;
   bool can_wait = false;  // a reset that frees no slot and no log zone
+  // Of a job that can wait: when it was queued, and when to ask again whether a reader uses the zone.
+  SteadyTime queued{};
+  SteadyTime ask_at{};
 };
 
 struct ZoneJobOutcome {

@@ -1,10 +1,30 @@
 #include "zone/zone_job_queue.h"
 
+#include <algorithm>
+
 namespace zenfs {
 
 void ZoneJobQueue::Push(const ZoneJob& job) {
   ZENFS_ASSERT(!resets_stopped_ || job.kind == ZoneJob::Kind::kFinish);
   (job.can_wait ? patient_ : pressing_).push_back(job);
+  ++pushed_;
+}
+
+bool ZoneJobQueue::FindDue(SteadyTime now) {
+  const auto due = std::ranges::find_if(patient_, [now](const ZoneJob& job) { return job.ask_at <= now; });
+  if (due == patient_.end()) return false;
+  const ZoneJob job = *due;
+  patient_.erase(due);
+  patient_.push_front(job);
+  return true;
+}
+
+SteadyTime ZoneJobQueue::NextDue() const { return std::ranges::min(patient_, {}, &ZoneJob::ask_at).ask_at; }
+
+void ZoneJobQueue::PutOff(SteadyTime ask_at) {
+  patient_.push_back(patient_.front());
+  patient_.pop_front();
+  patient_.back().ask_at = ask_at;
 }
 
 ZoneJob ZoneJobQueue::Pop() {

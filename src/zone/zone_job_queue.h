@@ -8,6 +8,7 @@
 // Threads: not thread-safe; the owner locks. Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -25,6 +26,16 @@ class ZoneJobQueue {
   bool idle() const { return empty() && !running_; }
   // Precondition: no reset after StopResets.
   void Push(const ZoneJob& job);
+  // --- jobs that can wait; precondition: can_wait() && !empty() ---
+  // Moves the first one with ask_at <= now to the front and returns true. Returns false if there is none.
+  bool FindDue(SteadyTime now);
+  SteadyTime NextDue() const;  // the earliest ask_at
+  const ZoneJob& Front() const { return patient_.front(); }
+  // Moves the first one to the back; it is due again at `ask_at`.
+  void PutOff(SteadyTime ask_at);
+  // Number of jobs pushed so far.
+  std::uint64_t pushed() const { return pushed_; }
+
   // Removes the first job, which the caller either begins or discards. Precondition: !empty().
   ZoneJob Pop();
   void Begin();
@@ -37,6 +48,7 @@ class ZoneJobQueue {
  private:
   std::deque<ZoneJob> pressing_;
   std::deque<ZoneJob> patient_;  // resets that can wait
+  std::uint64_t pushed_ = 0;
   bool running_ = false;
   bool resets_stopped_ = false;
 };

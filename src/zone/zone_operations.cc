@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/sync_point.h"
@@ -11,6 +12,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::chrono::milliseconds kResetPause{200};
+constexpr std::chrono::seconds kAskAgain{1};  // whether a reader still uses a zone
 
 }  // namespace
 
@@ -22,7 +24,7 @@ Status ZoneOperations::Start() {
 void ZoneOperations::Run() {
   MutexLock lock(shared_.mutex);
   while (!shared_.stopped) {
-    if (Pause()) continue;
+    if (Pause() || Rest()) continue;
     const std::optional<ZoneJob> job = shared_.pool.phases().NextJob();
     if (!job) {
       // NextJob may have cancelled jobs, which waiters and Drain must see.
@@ -30,7 +32,9 @@ void ZoneOperations::Run() {
       shared_.work.Wait(shared_.mutex);
       continue;
     }
+    if (FinishInstead(*job)) continue;
     lock.Unlock();
+    if (readers_ != nullptr && job->kind != ZoneJob::Kind::kFinish) readers_->NoteReset(job->zone);
     const ZoneJobOutcome outcome = RunZoneJob(shared_.device, *job);
     lock.Lock();
     next_reset_ = SteadyNow() + kResetPause;
@@ -45,6 +49,42 @@ bool ZoneOperations::Pause() {
   shared_.operations_pause = true;
   static_cast<void>(shared_.work.WaitUntil(shared_.mutex, Deadline::After(next_reset_ - SteadyNow())));
   shared_.operations_pause = false;
+  return true;
+}
+
+bool ZoneOperations::Rest() {
+  ZoneJobQueue& jobs = shared_.pool.phases().jobs();
+  if (readers_ == nullptr || !shared_.MayRest()) return false;
+  const SteadyTime now = SteadyNow();
+  if (!jobs.FindDue(now)) {
+    SyncPoint::Reach("zone.operations.rest");
+    shared_.operations_rest = jobs.pushed();
+    static_cast<void>(shared_.work.WaitUntil(shared_.mutex, Deadline::After(jobs.NextDue() - now)));
+    shared_.operations_rest.reset();
+    return true;
+  }
+  const ZoneJob job = jobs.Front();
+  if (now >= job.queued + kRest) return false;
+  shared_.mutex.Unlock();
+  const bool read = readers_->IsRead(job.zone);
+  shared_.mutex.Lock();
+  if (!read) return false;
+  // Only this thread removes jobs, except StopResets.
+  if (jobs.empty() || !jobs.can_wait() || jobs.Front().zone != job.zone) return true;
+  jobs.PutOff(std::min(now + kAskAgain, job.queued + kRest));
+  return true;
+}
+
+bool ZoneOperations::FinishInstead(const ZoneJob& job) {
+  const bool holds_slot = job.kind == ZoneJob::Kind::kResetIfWritten && !job.can_wait;
+  if (readers_ == nullptr || !holds_slot || !shared_.MayFinishInstead()) return false;
+  shared_.mutex.Unlock();
+  const bool finished = readers_->IsRead(job.zone) &&
+                        RunZoneJob(shared_.device, {.zone = job.zone, .kind = ZoneJob::Kind::kFinish}).ok;
+  shared_.mutex.Lock();
+  if (!finished) return false;
+  shared_.pool.phases().PutOffReset(job);
+  shared_.Announce();
   return true;
 }
 

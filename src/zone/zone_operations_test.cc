@@ -59,6 +59,103 @@ TEST_F(Pauses, WithoutWritesThereIsNone) {
   EXPECT_EQ(Resets(), kDead);
 }
 
+// Readers that say which zones they use.
+class Readers final : public ZoneReaders {
+ public:
+  bool IsRead(ZoneId zone) const override { return all || zone == ZoneId(first.load()); }
+  void NoteReset(ZoneId) override { ++resets; }
+
+  std::atomic<bool> all = false;
+  std::atomic<std::uint32_t> first = UINT32_MAX;
+  std::atomic<std::uint64_t> resets = 0;
+};
+
+class Rests : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kDead = 10;
+
+  Rests() {
+    rig_.Create();
+    rig_.zones->operations().SetReaders(&readers_);
+    EXPECT_TRUE(rig_.zones->Start().ok());
+  }
+  ~Rests() override { rig_.zones->Stop(); }
+  // Returns once the background thread lets zones rest.
+  void Kill() {
+    SinkCursor cursor;
+    auto dead = rig_.WriteLive(cursor, Lifetime::kShort, kDead * 8);
+    ASSERT_TRUE(dead);
+    if (!readers_.all) readers_.first = rig_.ZoneOf(dead->front()).value;
+    std::atomic<bool> rests = false;
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "zone.operations.rest") return;
+      rests = true;
+      rests.notify_all();
+    });
+    rig_.zones->RemoveLive(*dead);
+    rests.wait(false);
+  }
+  std::uint64_t Resets() const { return rig_.device.count(Command::kReset); }
+
+  Readers readers_;
+  ZoneTestRig rig_{TestGeometry(40, 8)};
+};
+
+TEST_F(Rests, AZoneThatIsReadRestsAndTheOthersAreResetAndCounted) {
+  Kill();
+  EXPECT_EQ(Resets(), kDead - 1);
+  EXPECT_EQ(readers_.resets, kDead - 1);
+  EXPECT_TRUE(rig_.zones->operations().Drain(Deadline::After(std::chrono::seconds(10))).ok());
+  EXPECT_EQ(Resets(), kDead);
+  rig_.ExpectSound();
+}
+
+TEST_F(Rests, AZoneOfTheLogRestsWithoutASlot) {
+  const auto zone = rig_.zones->LendLogZone(ZoneTestRig::Soon());
+  ASSERT_TRUE(zone);
+  AlignedBuffer block(kTestBlock);
+  block.Resize(kTestBlock);
+  ASSERT_TRUE(rig_.device.Write(rig_.device.geometry().ZoneStart(*zone), block.View()).ok());
+  readers_.first = zone->value;
+  std::atomic<bool> rests = false;
+  {
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name != "zone.operations.rest") return;
+      rests = true;
+      rests.notify_all();
+    });
+    rig_.zones->ReturnLogZone(*zone);
+    rests.wait(false);
+  }
+  EXPECT_EQ(Resets(), 0U);
+  EXPECT_EQ(rig_.ActiveOnDevice(), 0U);
+  rig_.ExpectSound();
+  EXPECT_TRUE(rig_.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  EXPECT_EQ(Resets(), 1U);
+  rig_.ExpectSound();
+}
+
+TEST_F(Rests, AReaderThatEndsIsNoticed) {
+  Kill();
+  rig_.device.Hold(Command::kReset);
+  readers_.first = UINT32_MAX;
+  EXPECT_TRUE(rig_.device.WaitUntilHeld(1, Deadline::After(std::chrono::seconds(30))));
+  rig_.device.Release();
+}
+
+TEST_F(Rests, AWriterNeverWaitsForAReader) {
+  readers_.all = true;
+  Kill();
+  EXPECT_EQ(Resets(), 0U);
+  SinkCursor cursor;
+  for (int zone = 0; zone < 100; ++zone) {
+    auto extents = rig_.WriteLive(cursor, Lifetime::kShort, 8);
+    ASSERT_TRUE(extents) << zone;
+    rig_.zones->RemoveLive(*extents);
+  }
+  EXPECT_GT(Resets(), 40U);
+}
+
 // Twelve zones, of which four die. One of these is reset while data is written.
 class ResetsCanWait : public testing::Test {
  protected:

@@ -189,7 +189,8 @@ void ZonePhases::QueueReset(ZoneId zone) {
   const ZoneState& z = parts_.table[zone];
   parts_.jobs.Push({.zone = zone,
                     .kind = from_log ? ZoneJob::Kind::kResetIfWritten : ZoneJob::Kind::kReset,
-                    .can_wait = !z.holds_slot && !z.for_log});
+                    .can_wait = !z.holds_slot && !z.for_log,
+                    .queued = SteadyNow()});
   parts_.EmptyOf(zone).BeginReset();
 }
 
@@ -210,8 +211,24 @@ void ZonePhases::StopResets() {
   for (const ZoneId zone : parts_.jobs.StopResets()) UnqueueReset(zone);
 }
 
-bool ZonePhases::ResetsCanWait() const {
-  if (!wrote_during_reset_ || parts_.jobs.empty() || !parts_.jobs.can_wait()) return false;
+bool ZonePhases::ResetsCanWait() const { return wrote_during_reset_ && MayRest(); }
+
+void ZonePhases::PutOffReset(const ZoneJob& job) {
+  parts_.jobs.End();
+  parts_.table.Change(job.zone, [&](ZoneState& z) { parts_.SlotsOf(job.zone).Free(z); });
+  if (parts_.jobs.resets_stopped()) {
+    UnqueueReset(job.zone);
+  } else {
+    parts_.jobs.Push({.zone = job.zone, .kind = job.kind, .can_wait = true, .queued = job.queued});
+  }
+  parts_.reclaim.NoteChange();
+  ZENFS_ASSERT(parts_.Sound());
+}
+
+bool ZonePhases::MayRest() const { return !parts_.jobs.empty() && parts_.jobs.can_wait() && HasRoomToRest(); }
+
+bool ZonePhases::HasRoomToRest() const {
+  if (parts_.log_apart() && parts_.log_empty.size() <= EmptyZones::kSpareForMount + 1) return false;
   const std::size_t few = parts_.empty.few(parts_.table.size());
   return parts_.empty.size() > few && parts_.room.ForData(0) >= few * parts_.room.MeanZone();
 }

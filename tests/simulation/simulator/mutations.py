@@ -127,8 +127,8 @@ MUTATIONS = (
              "  ZENFS_RETURN_IF_ERROR(orphans.TakeOver(state, logs, *parts.buffers));\n", ""),
     Mutation("taken-over-too-late", "the buffers that a mount names have the bytes that it took over", "src/volume/recovery.cc",
              "  ZENFS_RETURN_IF_ERROR(orphans.TakeOver(state, logs, *parts.buffers));\n", "",
-             Piece("src/volume/recovery.cc", "  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans));\n",
-                   "  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans));\n"
+             Piece("src/volume/recovery.cc", "  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans, renewal));\n",
+                   "  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans, renewal));\n"
                    "  ZENFS_RETURN_IF_ERROR(orphans.TakeOver(state, logs, *parts.buffers));\n")),
     Mutation("plain-flush-forgotten", "what was flushed of a file that is no log outlives the process",
              "src/volume/file_sync.cc", "    if (flushed) return {};\n", "    static_cast<void>(flushed);\n    return {};\n"),
