@@ -125,7 +125,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     ReadKept(whole, requests);
     return {};
   }
-  if (gone) return ReadGone(*file, whole, requests);
+  if (gone) return ReadGone(*file, whole, requests, frames);
   std::optional<Deadline> deadline;  // set at the first change, because one read alone may take long
   for (;;) {
     const std::uint64_t size = file->size();
@@ -145,11 +145,11 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     const auto hold = AnnounceZones(*file);
     const bool read = ReadFrom(*file, cut, frames);
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
-    if (confirmed.file == nullptr) return ReadGone(*file, whole, requests);
+    if (confirmed.file == nullptr) return ReadGone(*file, whole, requests, frames);
     if (!read) {
       confirmed.proven = false;
       ZENFS_ASSIGN_OR_RETURN(confirmed.file, Renew());
-      if (confirmed.file == nullptr) return ReadGone(*file, whole, requests);
+      if (confirmed.file == nullptr) return ReadGone(*file, whole, requests, frames);
     }
     Hold(confirmed.file);
     if (confirmed.proven) {
@@ -183,7 +183,7 @@ void ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadReque
 }
 
 Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
-                              std::span<ReadRequest> requests) const {
+                              std::span<ReadRequest> requests, Frames frames) const {
   std::shared_ptr<const AnnouncedZones::Hold> hold;
   {
     MutexLock lock(mutex_);
@@ -196,7 +196,7 @@ Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> wh
     request.into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
     request.status = {};
     if (request.into.empty()) continue;
-    if (hold != nullptr && ReadFrom(file, std::span(&request, 1)) && request.status.ok() &&
+    if (hold != nullptr && ReadFrom(file, std::span(&request, 1), frames) && request.status.ok() &&
         hold->NoneWasReset())
       continue;
     request.status = {};

@@ -76,7 +76,7 @@ class ReaderHandle final : public FileHandle {
   void ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const;
   // `file`: the last layout that was known. Cuts the requests, whose first extent is `whole`, at its end.
   [[nodiscard]] Status ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
-                                std::span<ReadRequest> requests) const;
+                                std::span<ReadRequest> requests, Frames frames) const;
   // The announcement of the zones of a layout, and whether the file still existed after it.
   struct Announced {
     std::shared_ptr<const FileRecord> record;
