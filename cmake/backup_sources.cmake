@@ -17,6 +17,7 @@ set(ZENFS_SOURCES_backup
   backup/volume_tree.cc
 )
 set(ZENFS_TESTS_backup
+  backup/backup_rot_test.cc
   backup/backup_test.cc
   backup/directory_race_test.cc
   backup/hostile_directory_test.cc

@@ -304,7 +304,7 @@ Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const VolumeFile& file, FileI
   const auto now = volume_.Layout(file.path);
   if (!now) return gone(now.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(now.error());
   if (source.ExtentsDiffer(*now)) return Outcome::kReplaced;
-  NoteUnreadable(*source.failure(), "it is not copied, but a copy of an earlier run stays");
+  NoteUnreadable(*source.failure(), "it is not copied; if an earlier run has copied it, that copy stays");
   return Outcome::kUnreadable;
 }
 

@@ -79,7 +79,8 @@ Result<std::uint64_t> ReadRange(const LogCleanDeps& deps, const FramedFile& file
   if (again != 0) {
     ZENFS_RETURN_IF_ERROR(ReadVerified(deps.device, *last, range.from, into.first(again)));
   }
-  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.ReadVerified(range.from + again, into.subspan(again)));
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t n,
+                         file.Read(range.from + again, into.subspan(again), FramedFile::Frames::kVerified));
   if (again + n != into.size()) return Fail(Code::kBusy, "a log was truncated while it was cleaned");
   return again;
 }

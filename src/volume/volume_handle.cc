@@ -43,7 +43,7 @@ Result<std::size_t> VolumeHandle::ReadVerified(std::uint64_t offset, ByteSpan in
   if (file_->plain) return Read(offset, into);
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
   Meter meter(mount_->metrics(), Operation::kRead);
-  Result<std::size_t> read = file_->framed->ReadVerified(offset, into);
+  Result<std::size_t> read = file_->framed->Read(offset, into, FramedFile::Frames::kVerified);
   const std::size_t bytes = read.value_or(0);
   return meter.Done(std::move(read), bytes);
 }

@@ -111,7 +111,7 @@ Result<FrameMap::VerifiedRead> FrameMap::PlanVerifiedRead(std::uint64_t offset, 
   VerifiedRead reads;
   ZENFS_RETURN_IF_ERROR(ForEachPart(offset, into, [&](const Piece& piece, std::uint64_t from, ByteSpan part) {
     if (piece.sequence == 0) {
-      reads.extents.push_back({piece.place + (from - piece.file_offset), part});
+      reads.unverified.push_back({piece.place + (from - piece.file_offset), part});
     } else {
       reads.frames.push_back({.piece = piece, .seed = {}, .from = from, .into = part});
     }

@@ -85,7 +85,7 @@ class FrameMap {
 
   // The same for a read that verifies the frames. Their `seed` is not set.
   struct VerifiedRead {
-    std::vector<PieceRead> extents;
+    std::vector<PieceRead> unverified;  // of extents
     std::vector<FrameRead> frames;
   };
   [[nodiscard]] Result<VerifiedRead> PlanVerifiedRead(std::uint64_t offset, ByteSpan into) const;

@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kSpanBytesMax = 1 << 20;
+constexpr std::uint64_t kAdjacentBytesMax = 1 << 20;
 
 DeviceOffset StartOf(const Piece& piece) {
   return DeviceOffset(piece.place.value - piece.skipped - kFrameHeaderBytes);
@@ -24,7 +24,7 @@ std::size_t AdjacentFrames(const Geometry& geometry, std::span<const FrameRead> 
     const Piece& next = parts[count].piece;
     if (StartOf(next) != StartOf(before) + before.frame_bytes ||
         geometry.ZoneOf(next.place) != geometry.ZoneOf(before.place) ||
-        StartOf(next) - begin + next.frame_bytes > kSpanBytesMax) {
+        StartOf(next) - begin + next.frame_bytes > kAdjacentBytesMax) {
       break;
     }
   }

@@ -19,7 +19,7 @@ static_assert(kBufferAreaPayloadAt == kFrameHeaderBytes,
 // Cuts `into` at the end of the file, and copies the bytes from `offset` on that are buffered. Returns the bytes in front of
 // them, which must be read from the device. After an error, bytes may be both in the map and in the buffer in flight; they
 // come from the buffer.
-ByteSpan CopyBuffered(const FramedFileParts& file, std::uint64_t offset, ByteSpan& into)
+ByteSpan FillFromBuffers(const FramedFileParts& file, std::uint64_t offset, ByteSpan& into)
     REQUIRES(file.mutex) {
   const std::uint64_t size = file.Size();
   into = into.first(offset >= size ? 0 : std::min<std::uint64_t>(into.size(), size - offset));
@@ -189,25 +189,18 @@ Status FramedFile::WriteBackAll(bool sync) {
 }
 
 // Copies buffered bytes under the lock, and reads the others from the device without it.
-Result<std::size_t> FramedFile::Read(std::uint64_t offset, ByteSpan into) const {
-  std::vector<PieceRead> reads;
-  ReadPins pins(device_.geometry());
-  {
-    MutexLock lock(parts_.mutex);
-    ZENFS_ASSIGN_OR_RETURN(reads, parts_.map.PlanRead(offset, CopyBuffered(parts_, offset, into)));
-    for (const PieceRead& read : reads) pins.Add(parts_, read.place);
-  }
-  ZENFS_RETURN_IF_ERROR(ReadPieces(device_, id_, reads));
-  return into.size();
-}
-
-Result<std::size_t> FramedFile::ReadVerified(std::uint64_t offset, ByteSpan into) const {
+Result<std::size_t> FramedFile::Read(std::uint64_t offset, ByteSpan into, Frames frames) const {
   FrameMap::VerifiedRead reads;
   ReadPins pins(device_.geometry());
   {
     MutexLock lock(parts_.mutex);
-    ZENFS_ASSIGN_OR_RETURN(reads, parts_.map.PlanVerifiedRead(offset, CopyBuffered(parts_, offset, into)));
-    for (const PieceRead& read : reads.extents) pins.Add(parts_, read.place);
+    const ByteSpan placed = FillFromBuffers(parts_, offset, into);
+    if (frames == Frames::kVerified) {
+      ZENFS_ASSIGN_OR_RETURN(reads, parts_.map.PlanVerifiedRead(offset, placed));
+    } else {
+      ZENFS_ASSIGN_OR_RETURN(reads.unverified, parts_.map.PlanRead(offset, placed));
+    }
+    for (const PieceRead& read : reads.unverified) pins.Add(parts_, read.place);
     for (const FrameRead& read : reads.frames) pins.Add(parts_, read.piece.place);
   }
   for (FrameRead& read : reads.frames) {
@@ -216,7 +209,7 @@ Result<std::size_t> FramedFile::ReadVerified(std::uint64_t offset, ByteSpan into
     if (!seed) return Fail(Code::kCorruption, fmt::format("zone {} is not a log zone", zone.value));
     read.seed = *seed;
   }
-  ZENFS_RETURN_IF_ERROR(ReadPieces(device_, id_, reads.extents));
+  ZENFS_RETURN_IF_ERROR(ReadPieces(device_, id_, reads.unverified));
   ZENFS_RETURN_IF_ERROR(ReadFrames(device_, id_, reads.frames));
   return into.size();
 }

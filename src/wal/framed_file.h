@@ -88,13 +88,13 @@ class FramedFile {
   std::uint64_t size() const EXCLUDES(parts_.mutex);
   // Time of the last append, truncation or creation; seconds since 1970.
   std::uint64_t mtime_seconds() const EXCLUDES(parts_.mutex);
-  // Reads into.size() bytes, or fewer at the end of the file. Errors: kCorruption if some of the bytes are
-  // lost.
-  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(parts_.mutex);
-  // The same, and verifies each frame that it reads, as a whole. Not for a file that is only read. Errors: also those of
-  // ReadFrames. Bytes in extents are not verified: only the committed record of the file has their checksums.
-  [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const
-      EXCLUDES(parts_.mutex);
+  // Reads into.size() bytes, or fewer at the end of the file. kVerified: also verifies each frame that it
+  // reads, as a whole; not for a file that is only read. Bytes in extents are not verified: only the
+  // committed record of the file has their checksums. Errors: kCorruption if some of the bytes are lost;
+  // those of ReadFrames.
+  enum class Frames { kAsTheyAre, kVerified };
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into,
+                                         Frames frames = Frames::kAsTheyAre) const EXCLUDES(parts_.mutex);
   std::vector<Piece> Pieces() const EXCLUDES(parts_.mutex);
   // For the unmount: the edit that seals the open window, which proves each of its frames. The caller
   // flushes the device before it commits the edit. None if the window is empty, or if bytes of the file are
