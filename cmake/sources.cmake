@@ -358,6 +358,7 @@ set(ZENFS_TESTS_volume
   volume/path_locks_test.cc
   volume/trace_recorder_test.cc
   volume/places_test.cc
+  volume/reader_deleted_test.cc
   volume/reader_rest_test.cc
   volume/reader_volume_test.cc
   volume/scrub_live_test.cc

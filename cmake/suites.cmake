@@ -60,6 +60,7 @@ set(ZENFS_TESTS_hostfaults
   hostfaults/host_faults_test.cc
 )
 set(ZENFS_TESTS_rocksdb
+  rocksdb/aux_names_test.cc
   rocksdb/aux_path_test.cc
   rocksdb/database_test.cc
   rocksdb/file_times_test.cc

@@ -52,6 +52,26 @@ Error NotADirectoryError(int directory, const std::string& name, const std::stri
                                      : fmt::format("{} is not a directory", path)};
 }
 
+// Opens `relative` below `top`, whose descriptor is `directory`, one component at a time.
+Result<UniqueFd> WalkBelow(const HostDirectory& top, int directory, const std::string& relative) {
+  UniqueFd at;
+  for (std::size_t begin = 0; begin < relative.size();) {
+    const std::size_t end = std::min(relative.find('/', begin), relative.size());
+    const std::string name = relative.substr(begin, end - begin);
+    UniqueFd next(::openat(directory, name.c_str(), kStep));
+    if (!next.valid()) {
+      const int error = errno;
+      const std::string path = top.PathOf(std::string_view(relative).substr(0, end));
+      if (error == ENOTDIR || error == ELOOP) return Fail(NotADirectoryError(directory, name, path));
+      return FailErrno(error, path);
+    }
+    at = std::move(next);
+    directory = at.get();
+    begin = end + 1;
+  }
+  return at;
+}
+
 bool IsMissing(const Error& error) { return error.code() == Code::kNotFound; }
 
 // Sets the exact mode, whatever the umask.
@@ -115,27 +135,7 @@ Result<UniqueFd> HostDirectory::OpenBelow(const std::string& relative) const {
   }
   // The kernel or its seccomp filter may lack openat2 (ENOSYS, EPERM). Any other error occurs again in the walk, which
   // names the component.
-  return WalkBelow(relative);
-}
-
-Result<UniqueFd> HostDirectory::WalkBelow(const std::string& relative) const {
-  UniqueFd at;
-  int directory = fd_.get();
-  for (std::size_t begin = 0; begin < relative.size();) {
-    const std::size_t end = std::min(relative.find('/', begin), relative.size());
-    const std::string name = relative.substr(begin, end - begin);
-    UniqueFd next(::openat(directory, name.c_str(), kStep));
-    if (!next.valid()) {
-      const int error = errno;
-      const std::string path = PathOf(std::string_view(relative).substr(0, end));
-      if (error == ENOTDIR || error == ELOOP) return Fail(NotADirectoryError(directory, name, path));
-      return FailErrno(error, path);
-    }
-    at = std::move(next);
-    directory = at.get();
-    begin = end + 1;
-  }
-  return at;
+  return WalkBelow(*this, fd_.get(), relative);
 }
 
 Result<HostDirectory::Parent> HostDirectory::ParentOf(const std::string& relative) const {
@@ -212,15 +212,8 @@ Result<std::vector<std::string>> HostDirectory::List(const std::string& relative
 
 // --- files ---
 
-Result<HostFile> HostDirectory::OpenForRead(const std::string& relative) const {
-  return OpenFile(relative, O_RDONLY);
-}
-
-Result<HostFile> HostDirectory::OpenForAppend(const std::string& relative) const {
-  return OpenFile(relative, O_RDWR | O_APPEND);
-}
-
-Result<HostFile> HostDirectory::OpenFile(const std::string& relative, int access) const {
+Result<HostFile> HostDirectory::OpenForRead(const std::string& relative, Access access) const {
+  const int flags = access == Access::kRead ? O_RDONLY : O_RDWR | O_APPEND;
   const std::string path = PathOf(relative);
   const auto refuse = [&](const HostStat& stat) {
     const bool link = stat.kind == HostStat::Kind::kSymlink;
@@ -234,7 +227,7 @@ Result<HostFile> HostDirectory::OpenFile(const std::string& relative, int access
   // O_NONBLOCK: if a pipe has taken the name since, open must not wait for a writer.
   // Opened() prevents a fork() before the registration: the file may be locked.
   UniqueFd fd = UniqueFd::Opened(
-      [&] { return ::openat(parent.fd, parent.name.c_str(), access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
+      [&] { return ::openat(parent.fd, parent.name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
   HostFile file(std::move(fd), path);
   ZENFS_ASSIGN_OR_RETURN(const HostStat opened, file.Stat());

@@ -57,9 +57,9 @@ class HostDirectory {
   [[nodiscard]] Result<std::vector<std::string>> List(const std::string& relative) const;
 
   // Does not block on pipes or devices. Errors: kInvalidArgument if it is not a regular file.
-  [[nodiscard]] Result<HostFile> OpenForRead(const std::string& relative) const;
-  // Opens a regular file for reading, and for writing at its end. Errors: as OpenForRead.
-  [[nodiscard]] Result<HostFile> OpenForAppend(const std::string& relative) const;
+  enum class Access { kRead, kReadAndAppend };
+  [[nodiscard]] Result<HostFile> OpenForRead(const std::string& relative,
+                                             Access access = Access::kRead) const;
   // Creates a file for reading and writing. Removes an existing entry of that name first, and never writes to it.
   [[nodiscard]] Result<HostFile> Create(const std::string& relative, mode_t mode) const;
   // Creates a file for reading and writing. Errors: kExists if the name exists.
@@ -98,8 +98,6 @@ class HostDirectory {
   HostDirectory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   [[nodiscard]] Result<Parent> ParentOf(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> OpenBelow(const std::string& relative) const;
-  [[nodiscard]] Result<UniqueFd> WalkBelow(const std::string& relative) const;
-  [[nodiscard]] Result<HostFile> OpenFile(const std::string& relative, int access) const;
   [[nodiscard]] Result<UniqueFd> OpenForListing(const std::string& relative) const;
   [[nodiscard]] Status Remove(const std::string& relative, int flags) const;
 

@@ -29,7 +29,7 @@ std::shared_ptr<const AnnouncedZones::Hold> AnnouncedZones::Announce(std::vector
   std::ranges::sort(zones);
   const auto repeated = std::ranges::unique(zones);
   zones.erase(repeated.begin(), repeated.end());
-  std::erase_if(zones, [this](ZoneId zone) { return zone.value >= zone_count_; });
+  if (!zones.empty() && zones.back().value >= zone_count_) return nullptr;  // not of this device
   {
     MutexLock lock(mutex_);
     for (const ZoneId zone : zones) {

@@ -47,7 +47,7 @@ class AnnouncedZones : public std::enable_shared_from_this<AnnouncedZones> {
     const std::vector<ZoneId> zones_;    // sorted
     std::vector<std::uint32_t> resets_;  // of each at the announcement; empty if they could not be read
   };
-  // Announces `zones` until the result is destroyed.
+  // Announces `zones` until the result is destroyed. Null if the writer does not count the resets of one.
   [[nodiscard]] std::shared_ptr<const Hold> Announce(std::vector<ZoneId> zones) EXCLUDES(mutex_);
 
   bool WriterRuns() const { return memory_.MakerRuns(); }

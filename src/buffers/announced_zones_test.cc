@@ -80,7 +80,8 @@ TEST_F(AnnouncedZonesTest, ThoseOfADeadReaderAreGone) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto hold = AnnouncedZones::Open(whose_)->Announce({ZoneId(3)});
-    for (ssize_t n = ::write(ready[1], "r", 1); n == 1;) ::pause();
+    while (::write(ready[1], "r", 1) == 1) ::pause();
+    _exit(1);
   }
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);

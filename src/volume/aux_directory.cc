@@ -127,7 +127,7 @@ Result<HostFile> AuxDirectory::OpenForRead(std::string_view path) const {
 Result<HostFile> AuxDirectory::OpenForAppend(std::string_view path) const {
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory host, Open());
   ZENFS_RETURN_IF_ERROR(Look(host, path));
-  return host.OpenForAppend(std::string(path));
+  return host.OpenForRead(std::string(path), HostDirectory::Access::kReadAndAppend);
 }
 
 Status AuxDirectory::PrepareNew(const HostDirectory& host, std::string_view path) const {
@@ -147,7 +147,7 @@ Result<HostFile> AuxDirectory::Create(std::string_view path) const {
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory host, Open());
   ZENFS_RETURN_IF_ERROR(PrepareNew(host, path));
   ZENFS_RETURN_IF_ERROR(host.Create(std::string(path), kFileMode));
-  return host.OpenForAppend(std::string(path));
+  return host.OpenForRead(std::string(path), HostDirectory::Access::kReadAndAppend);
 }
 
 Result<HostFile> AuxDirectory::Lock(std::string_view path) const {
@@ -155,7 +155,8 @@ Result<HostFile> AuxDirectory::Lock(std::string_view path) const {
   ZENFS_RETURN_IF_ERROR(PrepareNew(host, path));
   const auto made = host.CreateNew(std::string(path), kFileMode);
   if (!made && made.error().code() != Code::kExists) return Fail(made.error());
-  ZENFS_ASSIGN_OR_RETURN(HostFile file, host.OpenForAppend(std::string(path)));
+  ZENFS_ASSIGN_OR_RETURN(HostFile file,
+                         host.OpenForRead(std::string(path), HostDirectory::Access::kReadAndAppend));
   ZENFS_RETURN_IF_ERROR(file.TakeLock());
   return file;
 }

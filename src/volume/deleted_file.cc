@@ -11,7 +11,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kReadBytes = 256 << 10;
+constexpr std::uint64_t kProofReadBytes = 256 << 10;
 
 std::unexpected<Error> Unproven(std::uint64_t offset) {
   return Fail(Code::kNotFound, fmt::format("byte {} can't be read any more", offset));
@@ -20,10 +20,10 @@ std::unexpected<Error> Unproven(std::uint64_t offset) {
 // Reads the whole extent and copies its bytes from file offset `from` on.
 Status ReadProven(ZonedDevice& device, const Extent& extent, std::uint64_t from, ByteSpan into) {
   if (!extent.crc || extent.length > kProvenExtentMax) return Unproven(from);
-  AlignedBuffer buffer(std::min(kReadBytes, RoundUp(extent.length, device.geometry().block_size)));
+  AlignedBuffer buffer(std::min(kProofReadBytes, RoundUp(extent.length, device.geometry().block_size)));
   std::uint32_t crc = 0;
   for (std::uint64_t at = extent.file_offset; at < extent.end(); at += buffer.size()) {
-    buffer.Resize(std::min(kReadBytes, extent.end() - at));
+    buffer.Resize(std::min(kProofReadBytes, extent.end() - at));
     if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span()).ok()) return Unproven(from);
     crc = Crc32c(buffer.View(), crc);
     const std::uint64_t begin = std::max(at, from);

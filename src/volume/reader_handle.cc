@@ -121,10 +121,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     gone = now == nullptr;
     if (!gone) file = std::move(now);
   }
-  if (kept_record_ != nullptr && file->record == kept_record_) {
-    ReadKept(whole, requests);
-    return {};
-  }
+  if (kept_record_ != nullptr && file->record == kept_record_) return ReadKept(whole, requests);
   if (gone) return ReadGone(*file, whole, requests, frames);
   std::optional<Deadline> deadline;  // set at the first change, because one read alone may take long
   for (;;) {
@@ -170,7 +167,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
   }
 }
 
-void ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const {
+Status ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     ReadRequest& request = requests[i];
     const std::uint64_t rest = request.offset < kept_.size() ? kept_.size() - request.offset : 0;
@@ -180,6 +177,7 @@ void ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadReque
       std::memcpy(request.into.data(), kept_.data() + request.offset, request.into.size());
     }
   }
+  return {};
 }
 
 Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
@@ -232,20 +230,9 @@ void ReaderHandle::NoteConfirmed(const std::shared_ptr<const AnnouncedZones::Hol
   if (announced_.hold == hold) announced_.confirmed = true;
 }
 
-Status ReaderHandle::Secure() {
+Status ReaderHandle::KeepIfSmall() {
   const std::shared_ptr<const LiveFile> file = Held();
-  if (file->log == nullptr && file->size() <= kKeptMax) return KeepBytes();
-  const auto hold = AnnounceZones(*file);
-  if (hold == nullptr) return {};
-  ZENFS_ASSIGN_OR_RETURN(const LiveState::Confirmed confirmed, mount_->live().Confirm(file));
-  if (confirmed.file == nullptr) return Gone();
-  Hold(confirmed.file);
-  if (confirmed.proven) NoteConfirmed(hold);
-  return {};
-}
-
-Status ReaderHandle::KeepBytes() {
-  const std::shared_ptr<const LiveFile> file = Held();
+  if (file->log != nullptr || file->size() > kKeptMax) return {};
   std::vector<std::byte> bytes(file->size());
   ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, bytes));
   const std::shared_ptr<const LiveFile> now = Held();

@@ -32,11 +32,10 @@ class ReaderHandle final : public FileHandle {
                std::shared_ptr<const LiveFile> file)
       : mount_(std::move(mount)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
 
-  // Announces the zones of the file, so that it can be read on if the writer deletes it. Keeps the bytes of a small file that
-  // does not get frames: as CURRENT, IDENTITY and OPTIONS. Call it once, before the handle is shared. Without it, the first
-  // read announces. Errors: kNotFound if the writer has deleted the file.
+  // Keeps the bytes of a small file that does not get frames: as CURRENT, IDENTITY and OPTIONS. Call it once, before the handle
+  // is shared. Errors: kNotFound if the writer has deleted the file.
   static constexpr std::uint64_t kKeptMax = 64 << 10;
-  [[nodiscard]] Status Secure();
+  [[nodiscard]] Status KeepIfSmall();
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
   [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
@@ -73,7 +72,7 @@ class ReaderHandle final : public FileHandle {
   [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests, Frames frames) const;
   [[nodiscard]] Result<std::size_t> ReadOne(std::uint64_t offset, ByteSpan into, Frames frames) const;
   // Fills the requests, cut at the end of the kept bytes, from these.
-  void ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const;
+  Status ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const;
   // `file`: the last layout that was known. Cuts the requests, whose first extent is `whole`, at its end.
   [[nodiscard]] Status ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
                                 std::span<ReadRequest> requests, Frames frames) const;
@@ -87,7 +86,6 @@ class ReaderHandle final : public FileHandle {
   // Announces the zones of `file` if they are not yet, and returns the announcement.
   std::shared_ptr<const AnnouncedZones::Hold> AnnounceZones(const LiveFile& file) const EXCLUDES(mutex_);
   void NoteConfirmed(const std::shared_ptr<const AnnouncedZones::Hold>& hold) const EXCLUDES(mutex_);
-  [[nodiscard]] Status KeepBytes();
   std::unexpected<Error> Gone() const;
 
   const std::shared_ptr<const ReaderMount> mount_;

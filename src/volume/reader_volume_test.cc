@@ -2,81 +2,15 @@
 
 #include <gmock/gmock.h>
 
-#include <functional>
-
 #include "base/clock.h"
-#include "testing/faulty_device.h"
-#include "testing/random_bytes.h"
 #include "testing/sim_scheduler.h"
-#include "testing/switched_points.h"
-#include "volume/volume_test_util.h"
+#include "volume/reader_test_rig.h"
 
 namespace zenfs {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// A writer, and a reader that uses another device object for the same zones.
-class ReaderTest : protected SwitchedPoints, public VolumeTest {
- protected:
-  ReaderTest() {
-    auto device = std::make_unique<FaultyDevice>(MakeReadOnlyView(*device_));
-    reader_device_ = device.get();
-    auto reader = Volume::Mount(std::move(device), {.read_only = true});
-    EXPECT_TRUE(IsOk(reader));
-    reader_ = *std::move(reader);
-  }
-  ~ReaderTest() override {
-    for (const auto command : {FaultyDevice::Command::kWrite, FaultyDevice::Command::kReset,
-                               FaultyDevice::Command::kFinish, FaultyDevice::Command::kFlush}) {
-      EXPECT_EQ(reader_device_->count(command), 0u);
-    }
-    reader_.reset();
-  }
-
-  std::unique_ptr<FileHandle> Open(const std::string& path) {
-    auto file = reader_->OpenForRead(path);
-    EXPECT_TRUE(IsOk(file)) << path;
-    return file ? *std::move(file) : nullptr;
-  }
-  std::string Read(const std::string& path) {
-    const auto file = Open(path);
-    return file == nullptr ? "<missing>" : ReadAll(*file);
-  }
-  // Reads all of `file`. Calls `meanwhile` once, between the lookup of the layout and the read.
-  Result<std::string> ReadWhile(const FileHandle& file, std::size_t bytes,
-                                const std::function<void()>& meanwhile) {
-    std::string content(bytes, '\0');
-    bool done = false;
-    const During during(*this, [&](std::string_view name) {
-      // Only this thread reads, so the point is reached here only.
-      if (name == "ReaderHandle::Read:planned" && !std::exchange(done, true)) meanwhile();
-    });
-    ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(0, std::as_writable_bytes(std::span(content))));
-    EXPECT_TRUE(done);
-    content.resize(n);
-    return content;
-  }
-  // Writes more than the device holds, so that all zones without live data are reset and written again.
-  void OverwriteFreeZones() {
-    for (int i = 0; i < 60; ++i) Put("filler.sst", RandomBytes(700'000, 100 + static_cast<std::uint64_t>(i)));
-    for (int i = 0; i < 60; ++i) Put("filler.log", RandomBytes(400'000, 200 + static_cast<std::uint64_t>(i)));
-    ASSERT_TRUE(IsOk(volume_->Unlink("filler.sst")));
-    ASSERT_TRUE(IsOk(volume_->Unlink("filler.log")));
-  }
-  void SwitchTheLog() {
-    const std::uint64_t before = volume_->counters().metalog.switches;
-    for (int i = 0; volume_->counters().metalog.switches < before + 3; ++i) {
-      ASSERT_LT(i, 20'000);
-      Put("tmp", "x");
-      ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
-    }
-  }
-
-  FaultyDevice* reader_device_;
-  std::shared_ptr<Volume> reader_;
-};
 
 TEST_F(ReaderTest, AFileThatIsKnownIsOpenedWithoutALookAtTheDevice) {
   Put("a.sst", "one");
@@ -131,74 +65,6 @@ TEST_F(ReaderTest, EachLookSeesWhatIsCommittedThen) {
   EXPECT_TRUE(IsOk(reader_->health()));
   EXPECT_EQ(CodeOf(reader_->Create("x")), Code::kReadOnly);
   EXPECT_EQ(CodeOf(reader_->Lock("x")), Code::kReadOnly);
-}
-
-TEST_F(ReaderTest, AFileDeletedDuringAReadFailsAndNeverShowsOtherBytes) {
-  for (const char* name : {"a.sst", "a.log"}) {
-    const std::string content = RandomBytes(300'000, 1);
-    Put(name, content);
-    const auto file = Open(name);
-    const auto read = ReadWhile(*file, content.size(), [&] {
-      ASSERT_TRUE(IsOk(volume_->Unlink(name)));
-      OverwriteFreeZones();
-    });
-    ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().code(), Code::kNotFound);
-    EXPECT_THAT(read.error().text(), HasSubstr(std::string(name) + " (file "));
-    EXPECT_THAT(read.error().text(), HasSubstr("its writer has deleted it"));
-    std::byte first;
-    EXPECT_EQ(CodeOf(file->Read(0, std::span(&first, 1))), Code::kNotFound);
-  }
-}
-
-TEST_F(ReaderTest, ASmallFileIsReadOnThroughItsHandleWhateverBecomesOfIt) {
-  Put("CURRENT", "old");
-  const auto file = Open("CURRENT");
-  Put("tmp", "new");
-  ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
-  EXPECT_EQ(ReadAll(*file), "old");
-  OverwriteFreeZones();
-  EXPECT_EQ(ReadAll(*file), "old");
-  EXPECT_EQ(Read("CURRENT"), "new");
-}
-
-TEST_F(ReaderTest, ASmallFileThatIsReplacedWhileItIsOpenedIsItsSuccessor) {
-  Put("CURRENT", "old");
-  bool done = false;
-  const During during(*this, [&](std::string_view name) {
-    if (name != "ReaderVolume::OpenForRead:found" || std::exchange(done, true)) return;
-    Put("tmp", "new");
-    ASSERT_TRUE(IsOk(volume_->Rename("tmp", "CURRENT")));
-    OverwriteFreeZones();
-  });
-  EXPECT_EQ(Read("CURRENT"), "new");
-  EXPECT_TRUE(done);
-}
-
-TEST_F(ReaderTest, ADeletedFileIsReadOnUntilItsZonesAreReset) {
-  for (const char* name : {"a.sst", "a.log"}) {
-    const std::string content = RandomBytes(300'000, 1);
-    const std::string before = std::string("before-") + name;  // these keep the zones from being reset
-    const std::string after = std::string("after-") + name;
-    Put(before, RandomBytes(10'000, 2));
-    Put(name, content);
-    Put(after, RandomBytes(10'000, 3));
-    const auto file = Open(name);
-    const auto read = ReadWhile(*file, content.size(), [&] { ASSERT_TRUE(IsOk(volume_->Unlink(name))); });
-    ASSERT_TRUE(IsOk(read)) << name;
-    EXPECT_EQ(*read, content);
-    EXPECT_EQ(ReadAll(*file), content) << name;
-    std::string part(100, '\0');
-    ReadRequest request{.offset = 299'950, .into = std::as_writable_bytes(std::span(part)), .status = {}};
-    file->ReadMany(std::span(&request, 1));
-    ASSERT_TRUE(IsOk(request.status));
-    EXPECT_EQ(part.substr(0, request.into.size()), content.substr(299'950));
-    ASSERT_TRUE(IsOk(volume_->Unlink(before)));
-    ASSERT_TRUE(IsOk(volume_->Unlink(after)));
-    OverwriteFreeZones();
-    std::byte first;
-    EXPECT_EQ(CodeOf(file->Read(0, std::span(&first, 1))), Code::kNotFound) << name;
-  }
 }
 
 TEST_F(ReaderTest, ARenamedFileIsReadOnThroughItsHandle) {

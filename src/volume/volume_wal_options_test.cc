@@ -1,5 +1,6 @@
 // The options of a mount for its log: `wal` and `wal_buffer_kib`.
 #include "device/forwarding_device.h"
+#include "format/frame.h"
 #include "metrics/metrics_snapshot.h"
 #include "volume/volume_flush_test_rig.h"
 

@@ -23,10 +23,16 @@ void SharedZonePool::AnnounceJobs() {
 }
 
 bool SharedZonePool::MayFinishInstead() const {
-  return waiters == 0 && !stopped && pool.phases().HasRoomToRest();
+  const ZonePoolParts& parts = pool.state();
+  // The log's own device is small.
+  if (parts.log_apart() && parts.log_empty.size() <= EmptyZones::kSpareForMount + 1) return false;
+  return waiters == 0 && !stopped && pool.phases().HasRoom();
 }
 
-bool SharedZonePool::MayRest() const { return waiters == 0 && !stopped && pool.phases().MayRest(); }
+bool SharedZonePool::MayRest() const {
+  const ZoneJobQueue& jobs = pool.state().jobs;
+  return !jobs.empty() && jobs.can_wait() && MayFinishInstead();
+}
 
 bool SharedZonePool::ResetsCanWait() const {
   return waiters == 0 && !stopped && pool.phases().ResetsCanWait();

@@ -30,10 +30,11 @@ struct SharedZonePool {
   void AnnounceJobs() REQUIRES(mutex);
   // True if resets can wait, and nobody waits for them.
   bool ResetsCanWait() const REQUIRES(mutex);
-  // True if nobody waits for a reset, so that zones that readers use may rest.
-  bool MayRest() const REQUIRES(mutex);
-  // The same for a reset that frees a slot.
+  // True if nobody waits for a zone and enough are empty, so that a zone of the log that readers use may be finished and then
+  // rest.
   bool MayFinishInstead() const REQUIRES(mutex);
+  // True if besides there are resets, and all can wait, so that zones that readers use may rest.
+  bool MayRest() const REQUIRES(mutex);
   // `taken` has no zone. Waits once for a change, after which the caller tries again, or returns the error that `taken`
   // and the deadline imply: kNoSpace, or kTimedOut.
   Status WaitFor(const TakenZone& taken, Deadline deadline) REQUIRES(mutex);

@@ -53,7 +53,7 @@ bool ZoneOperations::Pause() {
 }
 
 bool ZoneOperations::Rest() {
-  ZoneJobQueue& jobs = shared_.pool.phases().jobs();
+  ZoneJobQueue& jobs = shared_.pool.jobs();
   if (readers_ == nullptr || !shared_.MayRest()) return false;
   const SteadyTime now = SteadyNow();
   if (!jobs.FindDue(now)) {

@@ -211,7 +211,14 @@ void ZonePhases::StopResets() {
   for (const ZoneId zone : parts_.jobs.StopResets()) UnqueueReset(zone);
 }
 
-bool ZonePhases::ResetsCanWait() const { return wrote_during_reset_ && MayRest(); }
+bool ZonePhases::ResetsCanWait() const {
+  return wrote_during_reset_ && !parts_.jobs.empty() && parts_.jobs.can_wait() && HasRoom();
+}
+
+bool ZonePhases::HasRoom() const {
+  const std::size_t few = parts_.empty.few(parts_.table.size());
+  return parts_.empty.size() > few && parts_.room.ForData(0) >= few * parts_.room.MeanZone();
+}
 
 void ZonePhases::PutOffReset(const ZoneJob& job) {
   parts_.jobs.End();
@@ -223,14 +230,6 @@ void ZonePhases::PutOffReset(const ZoneJob& job) {
   }
   parts_.reclaim.NoteChange();
   ZENFS_ASSERT(parts_.Sound());
-}
-
-bool ZonePhases::MayRest() const { return !parts_.jobs.empty() && parts_.jobs.can_wait() && HasRoomToRest(); }
-
-bool ZonePhases::HasRoomToRest() const {
-  if (parts_.log_apart() && parts_.log_empty.size() <= EmptyZones::kSpareForMount + 1) return false;
-  const std::size_t few = parts_.empty.few(parts_.table.size());
-  return parts_.empty.size() > few && parts_.room.ForData(0) >= few * parts_.room.MeanZone();
 }
 
 std::optional<ZoneJob> ZonePhases::NextJob() {

@@ -55,14 +55,11 @@ class ZonePhases {
   // True if the next job is a reset, data was written during the last one, which slows writes down, and enough zones and
   // room are left.
   bool ResetsCanWait() const;
-  // True if enough zones and room are left that zones which readers use may rest.
-  bool HasRoomToRest() const;
-  // True if besides there are resets, and all can wait.
-  bool MayRest() const;
+  // True if enough zones and room are left without the queued resets.
+  bool HasRoom() const;
   // Call this instead of JobDone after the zone was finished and not reset: its slot is free, so the reset is queued again
   // and can wait.
   void PutOffReset(const ZoneJob& job);
-  ZoneJobQueue& jobs() { return parts_.jobs; }
   // Returns the next job that is still needed. Call JobDone before the next call.
   std::optional<ZoneJob> NextJob();
   void JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome);

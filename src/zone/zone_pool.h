@@ -36,6 +36,7 @@ class ZonePool {
   const LiveCounts& live() const { return live_; }
   ZonePhases& phases() { return phases_; }
   const ZonePhases& phases() const { return phases_; }
+  ZoneJobQueue& jobs() { return parts_.jobs; }
   ReclaimDemand& reclaim() { return parts_.reclaim; }
   bool YieldLogZone() { return parts_.empty.Yield(); }
   const ZonePoolParts& state() const { return parts_; }
