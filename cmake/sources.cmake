@@ -122,6 +122,7 @@ set(ZENFS_TESTS_format
 )
 
 set(ZENFS_SOURCES_buffers
+  buffers/live_buffers.cc
   buffers/orphaned_buffers.cc
   buffers/announced_zones.cc
   buffers/append_buffer.cc
@@ -130,6 +131,7 @@ set(ZENFS_SOURCES_buffers
 )
 set(ZENFS_TESTS_buffers
   buffers/announced_zones_test.cc
+  buffers/live_buffers_test.cc
   buffers/orphaned_buffers_trust_test.cc
   buffers/buffer_area_test.cc
 )
@@ -306,6 +308,7 @@ set(ZENFS_SOURCES_volume
   volume/format_two_devices.cc
   volume/format_volume.cc
   volume/live_state.cc
+  volume/log_losses.cc
   volume/live_zones.cc
   volume/log_recovery.cc
   volume/log_zone_allocator.cc
@@ -360,6 +363,7 @@ set(ZENFS_TESTS_volume
   volume/places_test.cc
   volume/reader_deleted_test.cc
   volume/reader_rest_test.cc
+  volume/reader_flushed_test.cc
   volume/reader_volume_test.cc
   volume/scrub_live_test.cc
   volume/scrub_test.cc

@@ -31,10 +31,12 @@ class Hash {
 KnownCrc SumOf(const FileLayout& layout, std::uint64_t size) {
   std::uint32_t sum = 0;
   std::uint64_t end = 0;
-  for (const Extent& extent : layout.extents) {
-    if (!extent.crc) return std::nullopt;
-    sum = Crc32cWhole(sum, *extent.crc, extent.length);
-    end = extent.end();
+  for (const std::vector<Extent>* const part : {&layout.extents, &layout.flushed}) {
+    for (const Extent& extent : *part) {
+      if (!extent.crc) return std::nullopt;
+      sum = Crc32cWhole(sum, *extent.crc, extent.length);
+      end = extent.end();
+    }
   }
   return layout.frames.empty() && end == size ? KnownCrc(sum) : std::nullopt;
 }
@@ -45,6 +47,7 @@ ContentMark ContentMark::Of(const FileLayout& layout, std::uint64_t size) {
   Hash hash;
   hash.Add(layout.extents);
   hash.Add(layout.frames);
+  if (!layout.flushed.empty()) hash.Add(layout.flushed);
   hash.Add(layout.last_sequence);
   return {.sum = SumOf(layout, size), .layout = hash.value()};
 }

@@ -255,9 +255,10 @@ TEST_F(BufferAreaTest, AReadOnlyLookReturnsNoPartOfDamagedBuffers) {
     return std::string(std::istreambuf_iterator<char>(file), {});
   }();
   Overwrite(whole.find("damaged"), 'D');
-  const OrphanedBuffers left = LookAtOrphanedBuffers(Whose());
-  EXPECT_NE(left.notice, "");
-  EXPECT_TRUE(left.pieces.empty());
+  const LiveBuffers left = Look(Whose());
+  EXPECT_NE(left.problem(), "");
+  EXPECT_TRUE(left.damaged());
+  EXPECT_TRUE(left.pieces().empty());
 }
 
 TEST_F(BufferAreaTest, BuffersOfAnotherMountAreRefused) {

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "buffers/append_buffer.h"
 #include "buffers/buffer_area_place.h"
+#include "buffers/live_buffers.h"
 #include "buffers/orphaned_buffers.h"
 
 namespace zenfs {
@@ -85,6 +86,12 @@ class BufferAreaTest : public testing::Test {
   std::string kept_place_;
   std::string kept_key_;
 };
+
+inline LiveBuffers Look(const WhoseBuffers& whose) {
+  LiveBuffers buffers;
+  buffers.Update(whose, Deadline::After(std::chrono::seconds(10)));
+  return buffers;
+}
 
 inline Code CodeOf(const Result<OrphanedBuffers>& left) {
   return left ? Code::kShutdown : left.error().code();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -24,31 +23,11 @@ Error Damaged(const std::string& path, const std::string& what) {
   return Error(Code::kCorruption, fmt::format("{}: {}; {}", path, what, kAdvice));
 }
 
-Status CheckIsOfMount(const BufferAreaHeader& header, const WhoseBuffers& whose, const std::string& path) {
-  // A mount without room in its own buffers leaves those of an earlier mount named. The key proves that they are these.
-  const bool may_be_older = !whose.key.empty() && header.epoch < whose.epoch;
-  if ((header.epoch != whose.epoch && !may_be_older) ||
-      std::memcmp(header.volume, whose.volume.bytes.data(), sizeof(header.volume)) != 0) {
-    return Fail(Damaged(path, "belongs to another mount"));
-  }
-  std::uint8_t key[sizeof(header.key)] = {};
-  std::memcpy(key, whose.key.data(), std::min(whose.key.size(), sizeof(key)));
-  if (std::memcmp(header.key, key, sizeof(key)) == 0) return {};
-  return Fail(Damaged(path, "does not have the key on the device, so the last mount did not make it"));
-}
-
 // The owner of a file that exists but could not be opened, if that user cannot have made it.
 // Otherwise nothing.
 std::optional<std::uint32_t> ForeignOwner(const std::string& path, const WhoseBuffers& whose) {
   const std::optional<std::uint32_t> owner = OwnerOfName(path);
   return owner && !IsTrustedOwner(*owner, whose.owners) ? owner : std::nullopt;
-}
-
-std::string ForeignNotice(const std::string& path, std::uint32_t owner) {
-  return fmt::format(
-      "{}: belongs to user {}, who does not own the device and did not make the append buffers of the last "
-      "mount: ignored. The append buffers are gone: bytes that were flushed and not synced may be missing",
-      path, owner);
 }
 
 Error CannotOpen(const Error& error, const std::string& path, const WhoseBuffers& whose) {
@@ -79,68 +58,114 @@ bool IsUnfinished(ByteView memory) {
                              [](std::byte b) { return b == std::byte{0}; });
 }
 
-struct Found {
-  OrphanedBytes piece;
-  std::optional<std::uint64_t> order;  // plain files only
-};
-
-Result<Found> ReadSlot(const BufferAreaHeader& header, const WhoseBuffers& whose, ByteView memory,
-                       std::uint32_t slot, const BufferAreaControl& control, std::uint64_t word) {
-  const std::uint64_t length = PublishedLength(word);
-  if (length == 0 || length > header.buffer_bytes - kBufferAreaPayloadAt || control.record_bytes > length) {
-    return Fail(Code::kCorruption, fmt::format("slot {} claims {} bytes", slot, length));
-  }
-  const ByteView all =
-      memory.subspan(header.buffers_offset + slot * header.buffer_bytes + kBufferAreaPayloadAt, length);
-  const std::uint32_t seed =
-      BufferAreaSeed(whose.volume, header.epoch, control.owner, control.file_offset, control.record_bytes);
-  if (Crc32c(all, seed) != PublishedCrc(word)) {
-    return Fail(Code::kCorruption, fmt::format("the {} bytes of file {} in slot {} do not fit their checksum",
-                                               length, control.owner, slot));
-  }
-  Found found{.piece = {.owner = FileId(control.owner),
-                        .file_offset = control.file_offset,
-                        .bytes = all.subspan(control.record_bytes),
-                        .appended_seconds = control.appended_seconds},
-              .order = {}};
-  if (control.record_bytes == 0) return found;
-  ZENFS_ASSIGN_OR_RETURN(TailRecord record, DecodeTailRecord(all.first(control.record_bytes)));
-  if (record.uncommitted &&
-      (record.uncommitted->id != found.piece.owner || record.uncommitted->size != found.piece.file_offset)) {
-    return Fail(Code::kCorruption,
-                fmt::format("the record in slot {} is not of file {}", slot, control.owner));
-  }
-  found.order = record.order;
-  found.piece.uncommitted = std::move(record.uncommitted);
-  return found;
+SlotControl Load(const BufferAreaControl& control) {
+  const std::uint64_t published = control.published.load(std::memory_order_acquire);
+  return {published, control.owner, control.file_offset, control.record_bytes, control.appended_seconds};
 }
 
 Status CollectPieces(const BufferAreaHeader& header, const WhoseBuffers& whose, OrphanedBuffers& left) {
   const ByteView memory = left.memory.view();
-  std::map<FileId, Found> tails;
+  std::vector<SlotContent> contents;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
     const std::byte* const at = memory.data() + header.controls_offset + slot * sizeof(BufferAreaControl);
-    const auto& control = *reinterpret_cast<const BufferAreaControl*>(at);
-    const std::uint64_t word = control.published.load(std::memory_order_acquire);
-    if (word == 0) continue;
-    Result<Found> found = ReadSlot(header, whose, memory, slot, control, word);
-    if (!found) return Fail(Damaged(left.memory.path(), found.error().ToString()));
-    if (!found->order) {
-      left.pieces.push_back(std::move(found->piece));
-      continue;
-    }
-    // Two tails of one file remain if the process was killed while it wrote a new one; the later
-    // one counts.
-    const auto [it, is_first] = tails.try_emplace(found->piece.owner, *found);
-    if (!is_first && it->second.order < found->order) it->second = *std::move(found);
+    const SlotControl control = Load(*reinterpret_cast<const BufferAreaControl*>(at));
+    if (control.empty()) continue;
+    const auto content = [&]() -> Result<SlotContent> {
+      ZENFS_RETURN_IF_ERROR(CheckSlotLength(header, slot, control));
+      const ByteView all =
+          memory.subspan(header.buffers_offset + slot * header.buffer_bytes + kBufferAreaPayloadAt,
+                         PublishedLength(control.published));
+      return ReadSlot(slot, control, all, Crc32c(all, SlotSeed(header, whose, control)));
+    }();
+    if (!content) return Fail(Damaged(left.memory.path(), content.error().ToString()));
+    contents.push_back(*content);
   }
-  for (auto& [owner, found] : tails) left.pieces.push_back(std::move(found.piece));
-  std::ranges::sort(left.pieces, {},
-                    [](const OrphanedBytes& p) { return std::tuple(p.owner.value, p.file_offset); });
+  KeepLatestTails(contents);
+  for (SlotContent& content : contents) left.pieces.push_back(std::move(content.piece));
   return {};
 }
 
 }  // namespace
+
+Status CheckSlotLength(const BufferAreaHeader& header, std::uint32_t slot, const SlotControl& control) {
+  const std::uint64_t length = PublishedLength(control.published);
+  if (length != 0 && length <= header.buffer_bytes - kBufferAreaPayloadAt && control.record_bytes <= length)
+    return {};
+  return Fail(Code::kCorruption, fmt::format("slot {} claims {} bytes", slot, length));
+}
+
+std::uint32_t SlotSeed(const BufferAreaHeader& header, const WhoseBuffers& whose,
+                       const SlotControl& control) {
+  return BufferAreaSeed(whose.volume, header.epoch, control.owner, control.file_offset, control.record_bytes);
+}
+
+Result<SlotContent> ReadSlot(std::uint32_t slot, const SlotControl& control, ByteView all,
+                             std::uint32_t crc) {
+  if (crc != PublishedCrc(control.published)) {
+    return Fail(Code::kCorruption, fmt::format("the {} bytes of file {} in slot {} do not fit their checksum",
+                                               all.size(), control.owner, slot));
+  }
+  SlotContent content{.piece = {.owner = FileId(control.owner),
+                                .file_offset = control.file_offset,
+                                .bytes = all.subspan(control.record_bytes),
+                                .appended_seconds = control.appended_seconds},
+                      .order = {},
+                      .slot = slot};
+  if (control.record_bytes == 0) return content;
+  ZENFS_ASSIGN_OR_RETURN(TailRecord record, DecodeTailRecord(all.first(control.record_bytes)));
+  if (record.uncommitted && (record.uncommitted->id != content.piece.owner ||
+                             record.uncommitted->size != content.piece.file_offset)) {
+    return Fail(Code::kCorruption,
+                fmt::format("the record in slot {} is not of file {}", slot, control.owner));
+  }
+  content.order = record.order;
+  content.piece.uncommitted = std::move(record.uncommitted);
+  return content;
+}
+
+// Two tails of one file remain if the process was killed while it wrote a new one.
+void KeepLatestTails(std::vector<SlotContent>& contents) {
+  std::ranges::sort(contents, [](const SlotContent& a, const SlotContent& b) {
+    return std::tuple(a.piece.owner.value, a.order.has_value(), b.order, a.piece.file_offset) <
+           std::tuple(b.piece.owner.value, b.order.has_value(), a.order, b.piece.file_offset);
+  });
+  const auto superseded = std::ranges::unique(contents, [](const SlotContent& a, const SlotContent& b) {
+    return a.order && b.order && a.piece.owner == b.piece.owner;
+  });
+  contents.erase(superseded.begin(), superseded.end());
+  std::ranges::sort(contents, {}, [](const SlotContent& content) {
+    return std::tuple(content.piece.owner.value, content.piece.file_offset);
+  });
+}
+
+Status CheckIsOfMount(const BufferAreaHeader& header, const WhoseBuffers& whose, const std::string& path) {
+  // A mount without room in its own buffers leaves those of an earlier mount named. The key proves that they are these.
+  const bool may_be_older = !whose.key.empty() && header.epoch < whose.epoch;
+  if ((header.epoch != whose.epoch && !may_be_older) ||
+      std::memcmp(header.volume, whose.volume.bytes.data(), sizeof(header.volume)) != 0) {
+    return Fail(Damaged(path, "belongs to another mount"));
+  }
+  std::uint8_t key[sizeof(header.key)] = {};
+  std::memcpy(key, whose.key.data(), std::min(whose.key.size(), sizeof(key)));
+  if (std::memcmp(header.key, key, sizeof(key)) == 0) return {};
+  return Fail(Damaged(path, "does not have the key on the device, so the last mount did not make it"));
+}
+
+std::optional<std::string> ForeignNotice(const std::string& path, const WhoseBuffers& whose) {
+  const auto owner = ForeignOwner(path, whose);
+  if (!owner) return std::nullopt;
+  return fmt::format(
+      "{}: belongs to user {}, who does not own the device and did not make the append buffers of the last "
+      "mount: ignored. The append buffers are gone: bytes that were flushed and not synced may be missing",
+      path, *owner);
+}
+
+std::string CopyNotice(const std::string& path) {
+  return fmt::format(
+      "this device is a copy of one whose last mount did not end cleanly; bytes that were flushed and not "
+      "synced stay with the original, in {}",
+      path);
+}
 
 Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose) {
   OrphanedBuffers left;
@@ -164,48 +189,21 @@ Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose) {
     if (auto copy = CopyOfMounted(place->path, whose)) return Fail(*std::move(copy));
   }
   if (!opened) {
-    const auto foreign = ForeignOwner(place->path, whose);
+    auto foreign = ForeignNotice(place->path, whose);
     if (!foreign || whose.key.empty()) return Fail(CannotOpen(opened.error(), place->path, whose));
-    left.notice = ForeignNotice(place->path, *foreign);
+    left.notice = *std::move(foreign);
     return left;
   }
   left.memory = *std::move(opened);
   const Result<BufferAreaHeader> header = ReadBufferAreaHeader(left.memory.view());
   if (!header) return Fail(Damaged(place->path, header.error().ToString()));
   if (header->identity != whose.identity) {
-    left.notice = fmt::format(
-        "this device is a copy of one whose last mount did not end cleanly; bytes that were flushed and not "
-        "synced stay with the original, in {}",
-        place->path);
+    left.notice = CopyNotice(place->path);
     left.memory = SharedMemory();
     return left;
   }
   ZENFS_RETURN_IF_ERROR(CheckIsOfMount(*header, whose, place->path));
   ZENFS_RETURN_IF_ERROR(CollectPieces(*header, whose, left));
-  return left;
-}
-
-OrphanedBuffers LookAtOrphanedBuffers(const WhoseBuffers& whose) {
-  OrphanedBuffers left;
-  const auto place = BufferAreaPlace::Parse(whose.place);
-  if (!place || place->boot != whose.boot) return left;
-  Result<SharedMemory> opened =
-      SharedMemory::Open(place->path, SharedMemory::Access::kReadDead, whose.owners);
-  if (!opened && !whose.key.empty()) {
-    if (const auto foreign = ForeignOwner(place->path, whose))
-      left.notice = ForeignNotice(place->path, *foreign);
-  }
-  if (!opened) return left;
-  left.memory = *std::move(opened);
-  const Result<BufferAreaHeader> header = ReadBufferAreaHeader(left.memory.view());
-  if (header && header->identity != whose.identity) return left;  // belongs to the original device
-  Status whole = header ? CheckIsOfMount(*header, whose, place->path)
-                        : Status(Fail(Damaged(place->path, header.error().ToString())));
-  if (whole.ok()) whole = CollectPieces(*header, whose, left);
-  if (!whole.ok()) {
-    left.notice = whole.error().ToString();
-    left.pieces.clear();  // incomplete and unsorted
-  }
   return left;
 }
 

@@ -1,4 +1,4 @@
-// Reads the append buffers of a process that died, for the next mount.
+// Reads the append buffers of a process that died, for the next mount. buffers/live_buffers.h uses the same code for readers.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "base/shared_memory.h"
 #include "base/status.h"
 #include "base/uuid.h"
+#include "format/buffer_area_layout.h"
 #include "model/edit.h"
 #include "model/units.h"
 
@@ -52,10 +53,47 @@ struct WhoseBuffers {
 // an older program did not record who made the file.
 [[nodiscard]] Result<OrphanedBuffers> OpenOrphanedBuffers(const WhoseBuffers& whose);
 
-// For a read-only look at a volume: the buffers that the next read-write mount will take over.
-// Empty while the writer lives, or if that is unknown. A file that the next mount cannot take over
-// gives a notice and no pieces.
-[[nodiscard]] OrphanedBuffers LookAtOrphanedBuffers(const WhoseBuffers& whose);
+// --- parts that readers beside a writer also use ---
+
+// The control of a slot (format/buffer_area_layout.h) as a value.
+struct SlotControl {
+  std::uint64_t published = 0;
+  std::uint64_t owner = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t record_bytes = 0;
+  std::uint64_t appended_seconds = 0;
+
+  bool empty() const { return published == 0; }
+  // True if both have bytes of the same file from the same offset on, behind a record of the same length.
+  bool SamePlace(const SlotControl& other) const {
+    return owner == other.owner && file_offset == other.file_offset && record_bytes == other.record_bytes;
+  }
+  friend bool operator==(const SlotControl&, const SlotControl&) = default;
+};
+struct SlotContent {
+  OrphanedBytes piece;                 // its bytes point into the argument of ReadSlot
+  std::optional<std::uint64_t> order;  // plain files only
+  std::uint32_t slot = 0;
+};
+
+// Checks the length in the control. Errors: kCorruption.
+[[nodiscard]] Status CheckSlotLength(const BufferAreaHeader& header, std::uint32_t slot,
+                                     const SlotControl& control);
+// The seed of the CRC of the slot's bytes.
+[[nodiscard]] std::uint32_t SlotSeed(const BufferAreaHeader& header, const WhoseBuffers& whose,
+                                     const SlotControl& control);
+// Decodes the published bytes `all` of a slot; their CRC is `crc`. Errors: kCorruption.
+[[nodiscard]] Result<SlotContent> ReadSlot(std::uint32_t slot, const SlotControl& control, ByteView all,
+                                           std::uint32_t crc);
+// Of several tails of one plain file, keeps the one with the highest order. Sorts the rest by owner and file offset.
+void KeepLatestTails(std::vector<SlotContent>& contents);
+// Errors: kCorruption if another mount made the buffers, or if they lack the key.
+[[nodiscard]] Status CheckIsOfMount(const BufferAreaHeader& header, const WhoseBuffers& whose,
+                                    const std::string& path);
+// The notice about a file that exists and can't have been made by a trusted user, or nothing.
+[[nodiscard]] std::optional<std::string> ForeignNotice(const std::string& path, const WhoseBuffers& whose);
+// The notice about the buffers of the device that this one is a copy of.
+[[nodiscard]] std::string CopyNotice(const std::string& path);
 
 // Removes files in `directory` that mounts of this device created, finished or not, and did not
 // commit. Keeps the file `keep`, and files of users other than `owners`, root and the user of this

@@ -22,8 +22,8 @@ TEST_F(OrphanedBuffersTrustTest, BuffersWithAWrongKeyAreRefused) {
   const auto left = OpenOrphanedBuffers(Whose());
   ASSERT_EQ(CodeOf(left), Code::kCorruption);
   EXPECT_NE(left.error().text().find("key"), std::string::npos) << left.error().text();
-  EXPECT_NE(LookAtOrphanedBuffers(Whose()).notice, "");
-  EXPECT_TRUE(LookAtOrphanedBuffers(Whose()).pieces.empty());
+  EXPECT_NE(Look(Whose()).problem(), "");
+  EXPECT_TRUE(Look(Whose()).pieces().empty());
 }
 
 TEST_F(OrphanedBuffersTrustTest, BuffersOfAProgramWithoutKeysAreFound) {
@@ -50,7 +50,7 @@ TEST_F(OrphanedBuffersTrustTest, AnotherUsersFileIsANoticeUnlessThatUserIsTruste
   ASSERT_TRUE(left) << left.error().ToString();
   EXPECT_TRUE(left->pieces.empty());
   EXPECT_NE(left->notice.find("belongs to user 65534"), std::string::npos) << left->notice;
-  EXPECT_NE(LookAtOrphanedBuffers(whose).notice, "");
+  EXPECT_NE(Look(whose).problem(), "");
 
   whose.owners = {kNobody};
   left = OpenOrphanedBuffers(whose);

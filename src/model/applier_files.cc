@@ -65,22 +65,26 @@ Status CheckWindows(const std::vector<LogWindow>& windows, std::uint64_t epoch, 
 
 }  // namespace
 
-Status State::Applier::operator()(const SetExtents& edit) {
-  FileRecord* file = Touch(edit.id);
-  if (file == nullptr) return Fail(Code::kCorruption, "there is no such file");
-  DropExtents(*file, edit.from_offset, effects_ == nullptr ? nullptr : &effects_->lost);
-  std::uint64_t end = file->ExtentsEnd();
+Status ApplyExtents(const SetExtents& edit, FileRecord& file, Effects* effects) {
+  DropExtents(file, edit.from_offset, effects == nullptr ? nullptr : &effects->lost);
+  std::uint64_t end = file.ExtentsEnd();
   for (const Extent& extent : edit.extents) {
     ZENFS_RETURN_IF_ERROR(CheckExtent(extent, end));
     end = extent.end();
   }
-  file->extents.insert(file->extents.end(), edit.extents.begin(), edit.extents.end());
-  file->size = edit.size;
-  file->mtime_seconds = edit.mtime_seconds;
-  if (effects_ != nullptr) {
-    effects_->gained.insert(effects_->gained.end(), edit.extents.begin(), edit.extents.end());
+  file.extents.insert(file.extents.end(), edit.extents.begin(), edit.extents.end());
+  file.size = edit.size;
+  file.mtime_seconds = edit.mtime_seconds;
+  if (effects != nullptr) {
+    effects->gained.insert(effects->gained.end(), edit.extents.begin(), edit.extents.end());
   }
   return {};
+}
+
+Status State::Applier::operator()(const SetExtents& edit) {
+  FileRecord* file = Touch(edit.id);
+  if (file == nullptr) return Fail(Code::kCorruption, "there is no such file");
+  return ApplyExtents(edit, *file, effects_);
 }
 
 Status State::Applier::operator()(const SealLog& edit) {

@@ -51,6 +51,10 @@ struct StateFlaw {
   std::optional<DeviceOffset> place{};
 };
 
+// Applies `edit` to `file`, as State::Apply does to its copy. Errors: kCorruption if the edit contradicts the file; discard the
+// file then. `effects` may be null.
+[[nodiscard]] Status ApplyExtents(const SetExtents& edit, FileRecord& file, Effects* effects = nullptr);
+
 class State {
  public:
   State();

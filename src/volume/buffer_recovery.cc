@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "format/buffer_area_layout.h"
 #include "volume/file_names.h"
+#include "volume/log_losses.h"
 #include "volume/waiting_bytes.h"
 
 namespace zenfs {

@@ -18,6 +18,7 @@
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
+#include "volume/log_losses.h"
 #include "volume/pair_proof.h"
 #include "volume/places.h"
 #include "volume/waiting_bytes.h"
@@ -36,11 +37,13 @@ constexpr int kTries = 8;
 class Check {
  public:
   // `still_there` returns true if the volume still has the unchanged file at the time of the call.
-  Check(ZonedDevice& device, const Superblock& superblock, const State& state,
-        std::span<const ZoneInfo> report, const CheckOptions& options,
+  Check(ZonedDevice& device, const Superblock& superblock, const StateWithFlushed& shown,
+        const LiveBuffers& buffers, std::span<const ZoneInfo> report, const CheckOptions& options,
         std::function<bool(const FileRecord&)> still_there, CheckReport& out)
-      : names_(state),
-        context_{device, superblock, state, report, names_, out},
+      : names_(shown.state),
+        context_{device, superblock, shown.state, report, names_, out},
+        shown_(shown),
+        buffers_(buffers),
         options_(options),
         still_there_(std::move(still_there)) {}
 
@@ -50,14 +53,30 @@ class Check {
     context_.out.files = context_.state.files().size();
     context_.out.directories = context_.state.directories().size();
     CheckExtents(context_);
+    CountCommitted();
     CheckLogZones();
     CheckLogs();
-    CheckWaitingBytes();
+    CheckFlushedBytes();
     CheckZones();
     return options_.read_data ? ReadData() : Status();
   }
 
  private:
+  // The counts are those of committed extents, as in SpaceReport.
+  void CountCommitted() {
+    const auto count = [this](const FileRecord& record, bool add) {
+      std::uint64_t bytes = 0;
+      for (const Extent& extent : record.extents)
+        bytes += RoundUp(extent.length, context_.device.geometry().block_size);
+      context_.out.extents += add ? record.extents.size() : -record.extents.size();
+      context_.out.data_bytes += add ? bytes : -bytes;
+    };
+    for (const auto& [id, committed] : shown_.extended) {
+      count(*context_.state.FindFile(id), false);
+      count(*committed, true);
+    }
+  }
+
   void CheckState() {
     for (const StateFlaw& flaw : context_.state.Flaws()) {
       if (flaw.place) continue;  // an overlap: CheckExtents reports it, with the zones
@@ -89,10 +108,7 @@ class Check {
             id, info.start);
         continue;
       }
-      if (info.condition == ZoneCondition::kOffline) {
-        context_.Add(Severity::kWarning, fmt::format("log zone {} is offline; its frames are lost", id.value),
-                     id, info.start);
-      }
+      if (info.condition == ZoneCondition::kOffline) offline_.push_back(id);
       ScanLogZone(context_.device, context_.superblock.seed, zone, info, [&](const ScannedFrame& frame) {
         ++context_.out.frames;
         epoch_check.See(frame);
@@ -107,15 +123,22 @@ class Check {
   }
 
   void CheckLogs() {
+    ReplayLogs();
+    const auto log_of = [this](FileId id) -> const ReplayedLog* {
+      const auto it = logs_.find(id);
+      return it == logs_.end() ? nullptr : &it->second;
+    };
+    for (Finding& lost : FindLogLosses(context_.device.name(), context_.device.geometry(), context_.state,
+                                       names_, offline_, log_of)) {
+      context_.out.findings.push_back(std::move(lost));
+    }
+  }
+
+  void ReplayLogs() {
     for (const auto& [id, record] : context_.state.files()) {
       if (record->shape != FileShape::kFramed) continue;
-      const ReplayedLog log = ReplayLog(*record, context_.state.epoch(), std::move(frames_[id]));
-      log_ends_[id] = log.index.end();
-      for (const LogDamage& damage : log.damage) {
-        std::optional<ZoneId> zone;
-        if (damage.near) zone = context_.device.geometry().ZoneOf(*damage.near);
-        context_.Add(Severity::kError, DamageText(damage, names_.Describe(id)), zone, damage.near, id);
-      }
+      const ReplayedLog& log =
+          logs_.emplace(id, ReplayLog(*record, context_.state.epoch(), std::move(frames_[id]))).first->second;
       for (const auto& [zone, bytes] : log.zones) {
         log_live_[zone] += bytes;
         context_.out.log_bytes += bytes;
@@ -130,15 +153,36 @@ class Check {
     }
   }
 
-  void CheckWaitingBytes() {
+  void CheckFlushedBytes() {
     const auto size_of = [this](FileId id) -> std::optional<std::uint64_t> {
-      if (const auto it = log_ends_.find(id); it != log_ends_.end()) return it->second;
+      if (const auto it = logs_.find(id); it != logs_.end()) return it->second.index.end();
       const auto record = context_.state.FindFile(id);
       return record == nullptr ? std::nullopt : std::optional(record->size);
     };
-    std::string waiting =
-        DescribeWaitingBytes(context_.state, context_.superblock.uuid, context_.device, size_of);
+    for (const FlushedBytes& flushed : buffers_.pieces()) {
+      const OrphanedBytes& piece = flushed.piece;
+      const auto have = size_of(piece.owner);
+      if (!have || piece.end() <= *have || piece.file_offset <= *have) continue;
+      if (shown_.flaws.contains(piece.owner)) continue;
+      // The second buffer of a log follows the first one.
+      const auto begins_before = [&](const FlushedBytes& other) {
+        return other.piece.owner == piece.owner && other.piece.file_offset < piece.file_offset &&
+               other.piece.end() > *have;
+      };
+      if (std::ranges::any_of(buffers_.pieces(), begins_before)) continue;
+      context_.Add(
+          Severity::kError,
+          LostBeforeFlushedText(names_.Describe(piece.owner), *have, piece.file_offset, piece.bytes.size()),
+          std::nullopt, std::nullopt, piece.owner);
+    }
+    std::string waiting = DescribeWaitingBytes(buffers_, [&](FileId id) {
+      const auto it = shown_.extended.find(id);
+      return it == shown_.extended.end() ? size_of(id) : it->second->size;
+    });
     if (!waiting.empty()) context_.Add(Severity::kNote, std::move(waiting));
+    if (buffers_.problem().empty()) return;
+    context_.out.unsynced = buffers_.problem();
+    context_.Add(buffers_.damaged() ? Severity::kError : Severity::kWarning, buffers_.problem());
   }
 
   void CheckZones() {
@@ -238,10 +282,13 @@ class Check {
 
   const FileNames names_;
   CheckContext context_;
+  const StateWithFlushed& shown_;
+  const LiveBuffers& buffers_;
   const CheckOptions& options_;
   const std::function<bool(const FileRecord&)> still_there_;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames_;
-  std::unordered_map<FileId, std::uint64_t> log_ends_;
+  std::unordered_map<FileId, ReplayedLog> logs_;
+  std::vector<ZoneId> offline_;
   std::map<ZoneId, std::uint64_t> log_live_;
 };
 
@@ -256,7 +303,12 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
     ZENFS_RETURN_IF_ERROR(ExplainLog(device, superblock, refreshed.error(), out));
     return out;
   }
-  const State state = follower.state();  // a copy: Refresh changes the follower's state
+  // Before the zones are looked at: what leaves the buffers meanwhile is on the device then.
+  LiveBuffers buffers;
+  buffers.Update(BuffersOf(follower.state(), superblock.uuid, device),
+                 Deadline::After(LogFollower::kPatience));
+  const StateWithFlushed shown = AddFlushedExtents(follower.state(), buffers, superblock, device.geometry());
+  const State& state = shown.state;  // a copy: Refresh changes the follower's state
   const LogFingerprint fingerprint = follower.fingerprint();
   const std::vector<ZoneId> chain = follower.chain();
   const std::uint64_t generation = follower.generation();
@@ -265,10 +317,11 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   const auto still_there = [&](const FileRecord& file) {
     if (!follower.Refresh()) return true;
     const auto now = follower.state().FindFile(file.id);
-    return now != nullptr && *now == file;
+    return now != nullptr && (*now == file || shown.extended.contains(file.id));
   };
   SyncPoint::Reach("CheckVolume:reported");
   ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, out));
+  for (const auto& [id, flaw] : shown.flaws) out.findings.push_back(flaw);
   if (!state.buffer_place().empty() && !BufferAreaPlace::Parse(state.buffer_place())) {
     out.findings.push_back(
         {Severity::kError,
@@ -276,7 +329,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
                      "valid place: zenfs check --repair removes it",
                      state.buffer_place())});
   }
-  ZENFS_RETURN_IF_ERROR(Check(device, superblock, state, report, options, still_there, out).Run());
+  ZENFS_RETURN_IF_ERROR(Check(device, superblock, shown, buffers, report, options, still_there, out).Run());
   ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, fingerprint));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
   moved =
@@ -300,7 +353,7 @@ Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options
     bool moved = false;
     ZENFS_ASSIGN_OR_RETURN(CheckReport out, CheckOnce(device, superblock, follower, options, moved));
     if (!moved) return out;
-    if (!out.clean()) continue;
+    if (!out.clean() || !out.unsynced.empty()) continue;
     out.findings.push_back({Severity::kNote,
                             "the volume was written during the check: notes about single zones may be "
                             "outdated"});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -13,6 +14,7 @@ namespace zenfs {
 
 struct CheckReport {
   std::vector<Finding> findings;
+  std::string unsynced;   // as in Shortfall; there is a finding for it
   bool has_state = true;  // false: the metadata could not be replayed, and the counts are meaningless
   std::uint64_t files = 0;
   std::uint64_t directories = 0;

@@ -79,7 +79,7 @@ Status ReadFrameBytes(ZonedDevice& device, const LiveState& live, const LiveFile
 }
 
 Status ReadOne(ZonedDevice& device, const LiveState& live, const LiveFile& file, const ReadRequest& request) {
-  if (file.log == nullptr) return ReadExtentBytes(device, file.record->extents, request.offset, request.into);
+  if (file.log == nullptr) return ReadExtentBytes(device, file.shown->extents, request.offset, request.into);
   const FrameIndex& index = file.log->index;
   const std::uint64_t end = request.offset + request.into.size();
   if (end > index.end()) return Unproven(index.end());
@@ -87,7 +87,7 @@ Status ReadOne(ZonedDevice& device, const LiveState& live, const LiveFile& file,
     const Piece& piece = index[i];
     const std::uint64_t from = std::max(request.offset, piece.file_offset);
     const ByteSpan into = request.into.subspan(from - request.offset, std::min(end, piece.end()) - from);
-    ZENFS_RETURN_IF_ERROR(piece.sequence == 0 ? ReadExtentBytes(device, file.record->extents, from, into)
+    ZENFS_RETURN_IF_ERROR(piece.sequence == 0 ? ReadExtentBytes(device, file.shown->extents, from, into)
                                               : ReadFrameBytes(device, live, file, piece, from, into));
   }
   return {};

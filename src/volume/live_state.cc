@@ -6,8 +6,40 @@
 
 #include "base/sync_point.h"
 #include "volume/file_names.h"
+#include "volume/log_losses.h"
+#include "volume/waiting_bytes.h"
 
 namespace zenfs {
+namespace {
+
+// True if the bytes from `from` to `to` that were read through `old` are those of `now`. Only for plain files.
+bool SameBytes(const LiveFile& old, const LiveFile& now, std::uint64_t from, std::uint64_t to) {
+  for (const Extent& extent : old.shown->extents) {
+    if (extent.end() <= from || extent.file_offset >= to) continue;
+    const std::size_t i = now.shown->FindExtent(extent.file_offset);
+    if (i == now.shown->extents.size() || !(now.shown->extents[i] == extent)) return false;
+  }
+  for (const FlushedPart& part : old.flushed) {
+    const std::uint64_t begin = std::max(from, part.offset);
+    const std::uint64_t end = std::min(to, part.end());
+    if (begin >= end) continue;
+    const auto covers = [&](const FlushedPart& other) { return other.offset <= begin && end <= other.end(); };
+    const auto it = std::ranges::find_if(now.flushed, covers);
+    if (it == now.flushed.end()) return false;
+    if (!std::ranges::equal(part.bytes.subspan(begin - part.offset, end - begin),
+                            it->bytes.subspan(begin - it->offset, end - begin))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t LiveFile::mtime_seconds() const {
+  const std::uint64_t committed = log != nullptr ? log->mtime_seconds : shown->mtime_seconds;
+  return flushed.empty() ? committed : std::max(committed, flushed.back().source.piece.appended_seconds);
+}
 
 LiveState::LiveState(ZonedDevice& device, const Superblock& superblock)
     : device_(device),
@@ -38,16 +70,27 @@ Result<Entry> LiveState::View::Resolve(std::string_view path) const {
   return Fail(Code::kNotFound, fmt::format("{}: no such file or directory", path));
 }
 
-Result<std::uint64_t> LiveState::View::SizeOf(const std::shared_ptr<const FileRecord>& record) {
+const LiveBuffers& LiveState::View::buffers() const {
+  owner_.mutex_.AssertHeld();
+  return owner_.buffers_;
+}
+
+Result<std::uint64_t> LiveState::View::DeviceSizeOf(const std::shared_ptr<const FileRecord>& record) {
   if (record->shape == FileShape::kPlain) return record->size;
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const ReplayedLog> log, TailOf(record));
   return log->index.end();
 }
 
-Result<std::uint64_t> LiveState::View::MtimeOf(const std::shared_ptr<const FileRecord>& record) {
-  if (record->shape == FileShape::kPlain) return record->mtime_seconds;
+Result<LiveState::View::SizeAndTime> LiveState::View::Measure(
+    const std::shared_ptr<const FileRecord>& record) {
+  owner_.mutex_.AssertHeld();
+  if (!owner_.buffers_.PiecesOf(record->id).empty()) {
+    ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(record->id));
+    if (file != nullptr) return SizeAndTime{file->size(), file->mtime_seconds()};
+  }
+  if (record->shape == FileShape::kPlain) return SizeAndTime{record->size, record->mtime_seconds};
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const ReplayedLog> log, TailOf(record));
-  return log->mtime_seconds;
+  return SizeAndTime{log->index.end(), log->mtime_seconds};
 }
 
 Result<std::shared_ptr<const ReplayedLog>> LiveState::View::TailOf(
@@ -68,34 +111,56 @@ Result<std::map<ZoneId, std::uint64_t>> LiveState::View::FrameBytes() {
   return sums;
 }
 
-Result<std::vector<std::string>> LiveState::View::Damage() {
+Result<Shortfall> LiveState::View::FindShortfall() {
   owner_.mutex_.AssertHeld();
-  std::vector<FileId> framed;
-  for (const auto& [id, record] : state().files()) {
-    if (record->shape == FileShape::kFramed) framed.push_back(id);
-  }
-  std::vector<std::string> damage;
+  Shortfall shortfall{.unsynced = owner_.buffers_.problem(), .lost = {}};
+  std::vector<ZoneId> offline;
   for (const auto& [id, zone] : state().log_zones()) {
     ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, owner_.device_.ReportZone(id));
-    if (info.condition == ZoneCondition::kOffline) {
-      damage.push_back(OfflineLogText(owner_.device_.name(), id));
-    }
+    if (info.condition == ZoneCondition::kOffline) offline.push_back(id);
   }
-  std::optional<FileNames> names;  // made only if there is damage
-  for (const FileId id : framed) {
-    ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(id));
-    if (file == nullptr || file->log == nullptr) continue;
-    for (const LogDamage& lost : file->log->damage) {
-      if (!names) names.emplace(state());
-      damage.push_back(DamageText(lost, names->Describe(lost.file)));
-    }
+  std::vector<std::shared_ptr<const FileRecord>> files;
+  for (const auto& [id, record] : state().files()) {
+    if (record->shape == FileShape::kFramed || !owner_.buffers_.PiecesOf(id).empty()) files.push_back(record);
   }
-  return damage;
+  std::ranges::sort(files, {}, [](const auto& record) { return record->id; });
+  std::map<FileId, std::shared_ptr<const ReplayedLog>> logs;
+  std::map<FileId, LostBytes> lost;
+  for (const auto& record : files) {
+    if (record->shape == FileShape::kFramed && owner_.buffers_.PiecesOf(record->id).empty()) {
+      ZENFS_ASSIGN_OR_RETURN(logs[record->id], TailOf(record));
+      if (logs[record->id]->damage.empty()) continue;
+    }
+    ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(record->id));
+    if (file == nullptr) {
+      logs.erase(record->id);
+      continue;
+    }
+    if (file->log != nullptr) logs[record->id] = file->log;
+    if (file->lost) lost[record->id] = *file->lost;
+    if (shortfall.unsynced.empty()) shortfall.unsynced = file->flaw;
+  }
+  if (offline.empty() && lost.empty() &&
+      std::ranges::all_of(logs, [](const auto& entry) { return entry.second->damage.empty(); })) {
+    return shortfall;
+  }
+  const FileNames names(state());
+  shortfall.lost = FindLogLosses(owner_.device_.name(), owner_.device_.geometry(), state(), names, offline,
+                                 [&](FileId id) {
+                                   const auto it = logs.find(id);
+                                   return it == logs.end() ? nullptr : it->second.get();
+                                 });
+  for (const auto& [id, bytes] : lost) {
+    shortfall.lost.push_back(
+        {.text = LostBeforeFlushedText(names.Describe(id), bytes.from, bytes.to, bytes.behind),
+         .paths = names.PathsOf(id)});
+  }
+  return shortfall;
 }
 
 Status LiveState::Look(const std::function<Status(View&)>& look) {
   MutexLock lock(mutex_);
-  ZENFS_RETURN_IF_ERROR(Refresh());
+  ZENFS_RETURN_IF_ERROR(RefreshAll());
   View view(*this);
   return look(view);
 }
@@ -105,10 +170,10 @@ Result<std::shared_ptr<const LiveFile>> LiveState::Open(std::string_view path, F
   if (known != kNoFile) {
     const Result<Entry> entry = View(*this).Resolve(path);
     const auto record = entry && entry->id == known ? follower_.state().FindFile(known) : nullptr;
-    if (record != nullptr && record->shape == FileShape::kPlain) return FindLocked(known);
+    if (record != nullptr && record->shape == FileShape::kPlain) return FindOnce(known);
   }
   for (;;) {
-    ZENFS_RETURN_IF_ERROR(Refresh());
+    ZENFS_RETURN_IF_ERROR(RefreshAll());
     ZENFS_ASSIGN_OR_RETURN(const Entry entry, View(*this).Resolve(path));
     if (entry.kind == Entry::Kind::kDirectory) {
       return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
@@ -120,12 +185,14 @@ Result<std::shared_ptr<const LiveFile>> LiveState::Open(std::string_view path, F
 
 Result<std::shared_ptr<const LiveFile>> LiveState::Find(FileId id) {
   MutexLock lock(mutex_);
-  ZENFS_RETURN_IF_ERROR(Refresh());
+  ZENFS_RETURN_IF_ERROR(RefreshAll());
   return FindLocked(id);
 }
 
-Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const LiveFile>& file) {
+Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const LiveFile>& file,
+                                                std::uint64_t from, std::uint64_t to) {
   SyncPoint::Reach("LiveState::Confirm");
+  const bool from_memory = to > file->committed_end();
   if (const auto seen = LastSeen(); seen->version == file->version) {
     ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, seen->fingerprint));
     if (!check.moved) {
@@ -134,19 +201,25 @@ Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const Live
         fingerprint.taken = check.confirmed;
         Publish(std::move(fingerprint), seen->version);
       }
-      return Confirmed{.proven = true, .file = file};
+      if (!from_memory || file->flushed.front().source.Unchanged())
+        return Confirmed{.proven = true, .file = file};
     }
   }
   MutexLock lock(mutex_);
-  ZENFS_RETURN_IF_ERROR(Refresh());
-  const auto record = follower_.state().FindFile(file->record->id);
-  if (record == file->record && StillLocked(*file)) {
+  ZENFS_RETURN_IF_ERROR(from_memory ? RefreshAll() : Refresh());
+  const auto is_same = [&]() REQUIRES(mutex_) {
+    return follower_.state().FindFile(file->record->id) == file->record && StillLocked(*file) &&
+           (file->flushed.empty() || follower_.state().epoch() == file->epoch);
+  };
+  if (!from_memory && is_same()) {
     auto proven = std::make_shared<LiveFile>(*file);
     proven->version = version_;
     return Confirmed{.proven = true, .file = std::move(proven)};
   }
+  if (!from_memory) ZENFS_RETURN_IF_ERROR(RefreshAll());
   ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> now, FindLocked(file->record->id));
-  return Confirmed{.proven = false, .file = std::move(now)};
+  const bool proven = from_memory && now != nullptr && is_same() && SameBytes(*file, *now, from, to);
+  return Confirmed{.proven = proven, .file = std::move(now)};
 }
 
 Status LiveState::Refresh() {
@@ -156,42 +229,131 @@ Status LiveState::Refresh() {
   return {};
 }
 
-Result<std::shared_ptr<const LiveFile>> LiveState::FindLocked(FileId id) {
-  auto file = std::make_shared<LiveFile>();
-  file->record = follower_.state().FindFile(id);
-  if (file->record != nullptr && file->record->shape == FileShape::kFramed) {
-    ZENFS_ASSIGN_OR_RETURN(file->log, LogOf(file->record));
+// `before` is the memory at the first Peek. If no slot differs between it and the look after the metadata, nothing moved
+// between the memory and the metadata meanwhile.
+Status LiveState::RefreshAll() {
+  const Deadline patience = Deadline::After(LogFollower::kPatience);
+  for (;;) {
+    buffers_.Peek();
+    ZENFS_RETURN_IF_ERROR(Refresh());
+    UpdateBuffers(patience);
+    SyncPoint::Reach("LiveState::RefreshAll:flushed");
+    const LiveBuffers::Changes& changes = buffers_.ChangedSincePeek();
+    if (changes.none()) return {};
+    ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, follower_.fingerprint()));
+    if (!check.moved) return {};
+    std::map<FileId, std::shared_ptr<const FileRecord>> before;
+    for (const FileId id : changes.owners) before[id] = follower_.state().FindFile(id);
+    ZENFS_RETURN_IF_ERROR(Refresh());
+    const State& state = follower_.state();
+    const bool same_buffers = state.buffers().place == whose_.place && state.epoch() == whose_.epoch;
+    const bool known = !changes.all || !buffers_.problem().empty();
+    const auto is_same = [&](const auto& entry) { return state.FindFile(entry.first) == entry.second; };
+    if (same_buffers && known && std::ranges::all_of(before, is_same)) return {};
+    if (patience.Passed()) {
+      return Fail(Code::kTimedOut,
+                  fmt::format("{}: the writer changed the same files during each look for {} s; try again "
+                              "when it writes less",
+                              device_.name(), LogFollower::kPatience.count()));
+    }
   }
+}
+
+void LiveState::UpdateBuffers(Deadline patience) {
+  const State& state = follower_.state();
+  if (whose_.place != state.buffers().place || whose_.key != state.buffers().key ||
+      whose_.epoch != state.epoch()) {
+    whose_ = BuffersOf(state, superblock_.uuid, device_);
+  }
+  buffers_.Update(whose_, patience);
+}
+
+Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id) {
+  auto file = std::make_shared<LiveFile>();
+  file->record = file->shown = follower_.state().FindFile(id);
   if (file->record == nullptr) return nullptr;
+  file->epoch = follower_.state().epoch();
   file->version = version_;
-  if (file->log != nullptr) {
+  if (file->record->shape == FileShape::kFramed) {
+    ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state()));
+    file->log = tails_.Log(file->record, file->epoch);
     const std::map<ZoneId, LogZone>& allocated = follower_.state().log_zones();
     for (const auto& [zone, bytes] : file->log->zones) {
       if (const auto it = allocated.find(zone); it != allocated.end()) file->log_zones.push_back(it->second);
     }
   }
+  AddFlushed(*file);
   return file;
 }
 
-// Bytes may look lost because their frame is in a zone that was reported too early, or in one that was released after the
-// metadata was read (LogTails). A second look at both shows this, so only what is lost in both looks is damage. `record`
-// becomes that of the last look.
-Result<std::shared_ptr<const ReplayedLog>> LiveState::LogOf(std::shared_ptr<const FileRecord>& record) {
-  ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state()));
-  std::shared_ptr<const ReplayedLog> log = tails_.Log(record, follower_.state().epoch());
+// Bytes may look lost because their frame is in a zone that was reported too early, or in one that was allocated or released
+// after the metadata was read (LogTails). A second look at everything shows this, so only what is lost in both looks is
+// damage.
+Result<std::shared_ptr<const LiveFile>> LiveState::FindLocked(FileId id) {
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, FindOnce(id));
   const Deadline deadline = Deadline::After(LogFollower::kPatience);
-  while (!log->damage.empty() && !deadline.Passed()) {
+  const auto lacks = [](const LiveFile& f) { return f.lost || (f.log != nullptr && !f.log->damage.empty()); };
+  while (file != nullptr && lacks(*file) && !deadline.Passed()) {
     SyncPoint::Reach("LiveState::LogOf:damaged");
-    ZENFS_RETURN_IF_ERROR(Refresh());
-    const std::shared_ptr<const FileRecord> before = record;
-    record = follower_.state().FindFile(before->id);
-    if (record == nullptr) return nullptr;
-    ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state()));
-    const std::vector<LogDamage> damage = log->damage;
-    log = tails_.Log(record, follower_.state().epoch());
-    if (record == before && log->damage == damage) break;
+    ZENFS_RETURN_IF_ERROR(RefreshAll());
+    const std::shared_ptr<const LiveFile> before = std::move(file);
+    ZENFS_ASSIGN_OR_RETURN(file, FindOnce(id));
+    if (file != nullptr && file->record == before->record && file->lost == before->lost &&
+        (file->log == nullptr || file->log->damage == before->log->damage)) {
+      break;
+    }
   }
-  return log;
+  return file;
+}
+
+void LiveState::AddFlushed(LiveFile& file) {
+  std::uint64_t end = file.device_end();
+  const std::uint64_t committed = end;
+  for (const FlushedBytes& flushed : buffers_.PiecesOf(file.record->id)) {
+    const OrphanedBytes& piece = flushed.piece;
+    if (piece.end() <= end) continue;  // the device has them
+    const bool extended = piece.uncommitted && file.log == nullptr && AddExtents(file, flushed);
+    if (!file.flaw.empty()) return;
+    if (extended) end = piece.file_offset;
+    if (piece.file_offset > end) {
+      file.lost = LostBytes{.from = end, .to = piece.file_offset, .behind = piece.bytes.size()};
+      return;
+    }
+    file.flushed.push_back(
+        {.offset = end, .bytes = piece.bytes.subspan(end - piece.file_offset), .source = flushed});
+    if (file.log == nullptr)
+      file.committed_end_ = extended ? std::min(committed, piece.uncommitted->from_offset) : committed;
+    end = piece.end();
+  }
+}
+
+bool LiveState::AddExtents(LiveFile& file, const FlushedBytes& flushed) {
+  if (extended_.size() > buffers_.pieces().size())
+    std::erase_if(extended_,
+                  [&](const auto& entry) REQUIRES(mutex_) { return buffers_.PiecesOf(entry.first).empty(); });
+  Extended& known = extended_[file.record->id];
+  if (known.record != file.record || !known.control.SamePlace(flushed.control) ||
+      known.source != flushed.memory) {
+    known = {.record = file.record, .control = flushed.control, .source = flushed.memory};
+    auto shown = std::make_shared<FileRecord>(*file.record);
+    const SetExtents& edit = *flushed.piece.uncommitted;
+    Status sound = CheckFlushedExtents(edit, follower_.state(), superblock_, device_.geometry());
+    if (sound.ok()) sound = ApplyExtents(edit, *shown);
+    if (!sound.ok()) known.flaw = fmt::format("{}: {}", buffers_.path(), sound.error().ToString());
+    // While the maker lives, its zones are as it knows them.
+    const auto stands = [&](const Extent& extent) {
+      const auto info = device_.ReportZone(device_.geometry().ZoneOf(extent.place));
+      if (!info) return false;
+      const std::uint64_t in_zone = extent.place - info->start;
+      return in_zone + extent.length <= info->WrittenBytes();
+    };
+    if (sound.ok() && (buffers_.MakerLives() || std::ranges::all_of(edit.extents, stands)))
+      known.shown = std::move(shown);
+  }
+  file.flaw = known.flaw;
+  if (known.shown == nullptr) return false;
+  file.shown = known.shown;
+  return true;
 }
 
 bool LiveState::StillLocked(const LiveFile& file) const {

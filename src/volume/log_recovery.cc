@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "volume/file_names.h"
+#include "volume/log_losses.h"
 #include "wal/epoch_check.h"
 #include "wal/log_scan.h"
 
@@ -16,10 +19,9 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   ZENFS_RETURN_IF_ERROR(CheckSyncZonesReadable(*device.device, state.log_zones()));
   EpochCheck epoch_check;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
+  std::vector<ZoneId> offline;
   for (const auto& [id, zone] : state.log_zones()) {
-    if (report[id.value].condition == ZoneCondition::kOffline) {
-      device.notices.push_back(OfflineLogText(device.name, id));
-    }
+    if (report[id.value].condition == ZoneCondition::kOffline) offline.push_back(id);
     ScanLogZone(*device.device, device.superblock.seed, zone, report[id.value],
                 [&](const ScannedFrame& frame) {
                   epoch_check.See(frame);
@@ -38,11 +40,17 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   RecoveredLogs replayed;
   for (const auto& [id, record] : state.files()) {
     if (!is_log(*record)) continue;
-    ReplayedLog log = ReplayLog(*record, state.epoch(), std::move(frames[id]));
-    for (const LogDamage& lost : log.damage) {
-      device.notices.push_back(DamageText(lost, FileNames(state).Describe(id)));
-    }
-    replayed.emplace(id, std::move(log));
+    replayed.emplace(id, ReplayLog(*record, state.epoch(), std::move(frames[id])));
+  }
+  const bool damaged =
+      std::ranges::any_of(replayed, [](const auto& entry) { return !entry.second.damage.empty(); });
+  if (!damaged && offline.empty()) return replayed;
+  for (Finding& lost : FindLogLosses(device.name, device.geometry, state, FileNames(state), offline,
+                                     [&](FileId id) -> const ReplayedLog* {
+                                       const auto it = replayed.find(id);
+                                       return it == replayed.end() ? nullptr : &it->second;
+                                     })) {
+    device.notices.push_back(std::move(lost.text));
   }
   return replayed;
 }

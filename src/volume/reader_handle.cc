@@ -14,6 +14,17 @@
 #include "wal/piece_reader.h"
 
 namespace zenfs {
+namespace {
+
+void CopyPart(const FlushedPart& part, const ReadRequest& request) {
+  const std::uint64_t from = std::max(request.offset, part.offset);
+  const std::uint64_t to = std::min(request.offset + request.into.size(), part.end());
+  if (from >= to) return;
+  std::ranges::copy(part.bytes.subspan(from - part.offset, to - from),
+                    request.into.subspan(from - request.offset).begin());
+}
+
+}  // namespace
 
 std::shared_ptr<const LiveFile> ReaderHandle::Held() const {
   MutexLock lock(mutex_);
@@ -74,9 +85,28 @@ Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request, F
   return {};
 }
 
-bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const {
+bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> all, Frames frames) const {
+  if (all.empty() || file.flushed.empty()) return ReadDevice(file, all, frames);
+  const std::uint64_t device_end = file.device_end();
+  for (const FlushedPart& part : file.flushed) {
+    for (ReadRequest& request : all) CopyPart(part, request);
+  }
+  std::vector<ReadRequest> requests;
+  std::vector<std::size_t> owners;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].offset >= device_end) continue;
+    const std::uint64_t length = std::min<std::uint64_t>(all[i].into.size(), device_end - all[i].offset);
+    requests.push_back({.offset = all[i].offset, .into = all[i].into.first(length), .status = {}});
+    owners.push_back(i);
+  }
+  const bool complete = ReadDevice(file, requests, frames);
+  for (std::size_t i = 0; i < requests.size(); ++i) all[owners[i]].status = std::move(requests[i].status);
+  return complete;
+}
+
+bool ReaderHandle::ReadDevice(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const {
   if (file.log == nullptr) {
-    ReadExtentsMany(mount_->device(), file.record->extents, requests);
+    ReadExtentsMany(mount_->device(), file.shown->extents, requests);
     for (ReadRequest& request : requests) {
       if (request.status.ok()) continue;
       request.status = Fail(request.status.error().With(fmt::format("{} (file {})", path_, id_.value)));
@@ -121,7 +151,8 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     gone = now == nullptr;
     if (!gone) file = std::move(now);
   }
-  if (kept_record_ != nullptr && file->record == kept_record_) return ReadKept(whole, requests);
+  if (kept_record_ != nullptr && file->record == kept_record_ && file->flushed.empty())
+    return ReadKept(whole, requests);
   if (gone) return ReadGone(*file, whole, requests, frames);
   std::optional<Deadline> deadline;  // set at the first change, because one read alone may take long
   for (;;) {
@@ -141,7 +172,13 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     SyncPoint::Reach("ReaderHandle::Read:planned");
     const auto hold = AnnounceZones(*file);
     const bool read = ReadFrom(*file, cut, frames);
-    ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file));
+    std::uint64_t from = UINT64_MAX;
+    std::uint64_t to = 0;
+    for (const ReadRequest& request : cut) {
+      from = std::min(from, request.offset);
+      to = std::max(to, request.offset + request.into.size());
+    }
+    ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file, from, to));
     if (confirmed.file == nullptr) return ReadGone(*file, whole, requests, frames);
     if (!read) {
       confirmed.proven = false;
@@ -185,7 +222,7 @@ Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> wh
   std::shared_ptr<const AnnouncedZones::Hold> hold;
   {
     MutexLock lock(mutex_);
-    const bool same = announced_.record == file.record && announced_.log == file.log;
+    const bool same = announced_.record == file.shown && announced_.log == file.log;
     if (same && announced_.confirmed) hold = announced_.hold;
   }
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -206,18 +243,18 @@ Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> wh
 std::shared_ptr<const AnnouncedZones::Hold> ReaderHandle::AnnounceZones(const LiveFile& file) const {
   {
     MutexLock lock(mutex_);
-    const bool same = announced_.record == file.record && announced_.log == file.log;
+    const bool same = announced_.record == file.shown && announced_.log == file.log;
     if (same && (announced_.hold == nullptr || announced_.hold->WriterRuns())) return announced_.hold;
   }
   std::vector<ZoneId> zones;
-  for (const Extent& extent : file.record->extents) {
+  for (const Extent& extent : file.shown->extents) {
     const ZoneId zone = mount_->device().geometry().ZoneOf(extent.place);
     if (zones.empty() || zones.back() != zone) zones.push_back(zone);
   }
   for (const LogZone& zone : file.log_zones) zones.push_back(zone.zone);
   // Announced before the earlier announcement ends.
   Announced next{
-      .record = file.record, .log = file.log, .hold = mount_->announcements().Announce(std::move(zones))};
+      .record = file.shown, .log = file.log, .hold = mount_->announcements().Announce(std::move(zones))};
   MutexLock lock(mutex_);
   std::swap(announced_, next);
   const auto hold = announced_.hold;
@@ -236,7 +273,7 @@ Status ReaderHandle::KeepIfSmall() {
   std::vector<std::byte> bytes(file->size());
   ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, bytes));
   const std::shared_ptr<const LiveFile> now = Held();
-  if (n != bytes.size() || now->size() != n || now->log != nullptr)
+  if (n != bytes.size() || now->size() != n || now->log != nullptr || !now->flushed.empty())
     return {};  // it has grown or shrunk: not such a file
   kept_ = std::move(bytes);
   kept_record_ = now->record;

@@ -49,7 +49,7 @@ class ReaderHandle final : public FileHandle {
   [[nodiscard]] Status Sync() override { return mount_->Refuse(); }
   [[nodiscard]] Status Close() override { return {}; }
   void SetLifetime(Lifetime) override {}
-  // The size on the device now; if it can't be read, the last known size.
+  // The size now; if it can't be read, the last known size.
   std::uint64_t size() const override;
   FileId id() const override { return id_; }
   FileShape shape() const override { return Held()->record->shape; }
@@ -61,9 +61,11 @@ class ReaderHandle final : public FileHandle {
   // Looks the file up again, holds the result and returns it; null if the file is gone.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Renew() const;
   enum class Frames { kAsTheyAre, kVerified };
-  // Reads the requests from the device. The result is not confirmed yet. Returns false if the writer has replaced a sync
-  // block meanwhile.
-  bool ReadFrom(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const;
+  // Reads the requests from the layout `file`. The result is not confirmed yet. Returns false if the writer has replaced a
+  // sync block meanwhile.
+  bool ReadFrom(const LiveFile& file, std::span<ReadRequest> all, Frames frames) const;
+  // The same for requests that end on the device.
+  bool ReadDevice(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const;
   [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request, Frames frames) const;
   // The seed of the zone of `piece`. Errors: kBusy if it is no log zone any more.
   [[nodiscard]] Result<FrameSeed> SeedOf(const LiveFile& file, const Piece& piece) const;

@@ -6,7 +6,6 @@
 
 #include "metalog/probe.h"
 #include "volume/pair_proof.h"
-#include "volume/waiting_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -32,7 +31,8 @@ Result<Superblock> ProbeLive(ZonedDevice& device) {
 Result<std::shared_ptr<ReaderMount>> ReaderMount::Open(std::unique_ptr<ZonedDevice> device) {
   ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeLive(*device));
   auto mount = std::make_shared<ReaderMount>(std::move(device), std::move(superblock));
-  ZENFS_RETURN_IF_ERROR(mount->Recover());
+  ZENFS_RETURN_IF_ERROR(mount->CheckPair());
+  ZENFS_RETURN_IF_ERROR(mount->FindShortfall());  // both logs can be read
   return mount;
 }
 
@@ -46,7 +46,7 @@ ReaderMount::ReaderMount(std::unique_ptr<ZonedDevice> device, Superblock superbl
       live_(std::make_unique<LiveState>(*device_, info_.superblock)),
       announcements_(std::make_unique<ReaderAnnouncements>(*live_, info_.superblock, *device_)) {}
 
-Status ReaderMount::Recover() {
+Status ReaderMount::CheckPair() const {
   const auto claim = [this]() -> Result<PairClaim> {
     PairClaim now;
     ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
@@ -55,21 +55,31 @@ Status ReaderMount::Recover() {
     }));
     return now;
   };
-  ZENFS_RETURN_IF_ERROR(CheckPairLive(*device_, claim));
-  return live_->Look([&](LiveState::View& view) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> damage, view.Damage());
-    notices_ = device_->notices();
-    notices_.insert(notices_.end(), damage.begin(), damage.end());
-    const auto size_of = [&](FileId id) -> std::optional<std::uint64_t> {
-      const auto record = view.state().FindFile(id);
-      if (record == nullptr) return std::nullopt;
-      const Result<std::uint64_t> size = view.SizeOf(record);
-      return size ? std::optional(*size) : std::nullopt;
-    };
-    std::string waiting = DescribeWaitingBytes(view.state(), info_.superblock.uuid, *device_, size_of);
-    if (!waiting.empty()) notices_.push_back(std::move(waiting));
+  return CheckPairLive(*device_, claim);
+}
+
+Result<Shortfall> ReaderMount::FindShortfall() const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
+  Shortfall shortfall;
+  ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(shortfall, view.FindShortfall());
     return {};
-  });
+  }));
+  return shortfall;
+}
+
+std::vector<std::string> ReaderMount::notices() const {
+  const Result<Gate::Entry> gate = Enter();
+  if (!gate) return {};
+  std::vector<std::string> notices = device_->notices();
+  Result<Shortfall> shortfall = FindShortfall();
+  if (!shortfall) {
+    notices.push_back(shortfall.error().ToString());
+    return notices;
+  }
+  for (Finding& lost : shortfall->lost) notices.push_back(std::move(lost.text));
+  if (!shortfall->unsynced.empty()) notices.push_back(std::move(shortfall->unsynced));
+  return notices;
 }
 
 Status ReaderMount::Refuse() const {

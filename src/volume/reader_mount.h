@@ -28,24 +28,24 @@ class ReaderMount {
   [[nodiscard]] Result<Gate::Entry> Enter() const { return gate_.Enter(); }
   // The error of every call that would write: kReadOnly, or that of Enter.
   [[nodiscard]] Status Refuse() const;
+  // The two devices of the volume belong together now. Errors: those of CheckPairLive.
+  [[nodiscard]] Status CheckPair() const;
   // The zones as they are now. Errors: those of Enter, LiveState::Look and AccountLiveZones.
   [[nodiscard]] Result<LiveZones> AccountZones() const;
   void Unmount();
 
   const VolumeInfo& info() const { return info_; }
-  // As Volume::notices.
-  const std::vector<std::string>& notices() const { return notices_; }
+  // As in Volume.
+  [[nodiscard]] Result<Shortfall> FindShortfall() const;
+  std::vector<std::string> notices() const;
   // For callers that have entered.
   LiveState& live() const { return *live_; }
   ZonedDevice& device() const { return *device_; }
   ReaderAnnouncements& announcements() const { return *announcements_; }
 
  private:
-  [[nodiscard]] Status Recover();
-
   const VolumeInfo info_;
   MountGate gate_;
-  std::vector<std::string> notices_;
   std::unique_ptr<ZonedDevice> device_;
   std::unique_ptr<LiveState> live_;
   std::unique_ptr<ReaderAnnouncements> announcements_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/crc32c.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
 #include "volume/reader_handle.h"
@@ -16,15 +17,16 @@ FileStat StatOfDirectory(const Directory& directory) {
   return {.id = directory.id, .is_directory = true, .mtime_seconds = directory.mtime_seconds};
 }
 
+// Errors: kNotFound if the file is gone.
 Result<FileStat> StatOf(LiveState::View& view, FileId id) {
   if (const Directory* directory = view.state().FindDirectory(id)) return StatOfDirectory(*directory);
   const auto record = view.state().FindFile(id);
-  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t size, view.SizeOf(record));
-  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t mtime_seconds, view.MtimeOf(record));
+  if (record == nullptr) return Fail(Code::kNotFound, fmt::format("file {} was deleted", id.value));
+  ZENFS_ASSIGN_OR_RETURN(const LiveState::View::SizeAndTime measured, view.Measure(record));
   return FileStat{.id = id,
                   .shape = record->shape,
-                  .size = size,
-                  .mtime_seconds = mtime_seconds,
+                  .size = measured.size,
+                  .mtime_seconds = measured.mtime_seconds,
                   .links = record->links,
                   .lifetime = record->lifetime};
 }
@@ -81,9 +83,13 @@ Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path) co
     if (entry.kind == Entry::Kind::kFile) {
       return Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
     }
-    for (const auto& [name, id] : view.state().FindDirectory(entry.id)->entries) {
-      ZENFS_ASSIGN_OR_RETURN(FileStat stat, StatOf(view, id));
-      list.push_back({name, stat});
+    const auto entries =
+        view.state().FindDirectory(entry.id)->entries;  // a copy: StatOf may look at newer metadata
+    for (const auto& [name, id] : entries) {
+      const Result<FileStat> stat = StatOf(view, id);
+      if (!stat && stat.error().code() == Code::kNotFound) continue;
+      if (!stat) return Fail(stat.error());
+      list.push_back({name, *stat});
     }
     return {};
   }));
@@ -93,7 +99,12 @@ Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path) co
 Result<FileLayout> ReaderVolume::Layout(std::string_view path) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const LiveFile> file, mount_->live().Open(path));
-  FileLayout layout{.extents = file->record->extents};
+  FileLayout layout{.extents = file->shown->extents};
+  for (const FlushedPart& part : file->flushed) {
+    if (part.bytes.empty()) continue;
+    layout.flushed.push_back(
+        {.file_offset = part.offset, .place = {}, .length = part.bytes.size(), .crc = Crc32c(part.bytes)});
+  }
   if (file->log == nullptr) return layout;
   for (const Piece& piece : file->log->index.pieces()) {
     if (piece.sequence == 0 || piece.damaged) continue;

@@ -1,6 +1,6 @@
-// A volume mounted read-only, perhaps beside a writer in this or another process. It takes no lock and writes nothing. Each
-// call sees the state of the device at that moment (volume/live_state.h). Appends that are still in the writer's memory are
-// not visible. Its destructor unmounts; handles that are still open keep only the memory of the mount.
+// A volume mounted read-only, perhaps beside a writer in this or another process, or after one has died. It takes no lock and
+// writes nothing. Each call sees the state of the device at that moment, and the bytes that the writer has flushed
+// (volume/live_state.h). Its destructor unmounts; handles that are still open keep only the memory of the mount.
 //
 // Threads: any.
 #pragma once
@@ -43,6 +43,7 @@ class ReaderVolume final : public Volume {
   VolumeCounters counters() const override;
   std::string shared_memory_path() const override;
   std::vector<std::string> notices() const override { return mount_->notices(); }
+  [[nodiscard]] Result<Shortfall> shortfall() const override { return mount_->FindShortfall(); }
   // OK if the metadata can be read now.
   Status health() const override;
 

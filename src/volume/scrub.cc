@@ -15,6 +15,7 @@
 #include "volume/scrub_files.h"
 #include "volume/scrub_logs.h"
 #include "volume/scrub_metadata.h"
+#include "volume/waiting_bytes.h"
 #include "zone/slot_plan.h"
 
 namespace zenfs {
@@ -62,7 +63,15 @@ class Scrub {
     LogFingerprint fingerprint;
     std::optional<std::uint64_t> generation;
     if (refreshed) {
-      look.state = follower_.state();  // a copy: Refresh changes the follower's state
+      StateWithFlushed shown = WithFlushed();
+      look.state = std::move(shown.state);
+      look.report.unsynced = buffers_.problem();
+      for (const auto& [id, flaw] : shown.flaws) look.report.findings.push_back(flaw);
+      if (!buffers_.problem().empty()) {
+        look.report.findings.push_back(
+            {.severity = buffers_.damaged() ? Severity::kError : Severity::kWarning,
+             .text = buffers_.problem()});
+      }
       fingerprint = follower_.fingerprint();
       generation = follower_.generation();
     } else {
@@ -94,10 +103,17 @@ class Scrub {
     return {};
   }
 
+  // Reading the buffers verifies the checksums of the bytes in them.
+  StateWithFlushed WithFlushed() {
+    buffers_.Update(BuffersOf(follower_.state(), superblock_.uuid, device_),
+                    Deadline::After(LogFollower::kPatience));
+    return AddFlushedExtents(follower_.state(), buffers_, superblock_, device_.geometry());
+  }
+
   std::shared_ptr<const FileRecord> FindNow(FileId id) {
     // If the log was damaged since, the last known state counts.
     if (!follower_.Refresh()) return last_state_.FindFile(id);
-    last_state_ = follower_.state();
+    last_state_ = WithFlushed().state;
     return last_state_.FindFile(id);
   }
 
@@ -121,6 +137,7 @@ class Scrub {
   const Superblock& superblock_;
   const ScrubOptions& options_;
   LogFollower follower_;
+  LiveBuffers buffers_;
   State last_state_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;

@@ -126,13 +126,14 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
     if (found.problem) return {};
     whose.place = BufferAreaPlace{.boot = whose.boot, .path = found.path}.ToText();
     whose.owners.push_back(found.user);
-    const OrphanedBuffers left = LookAtOrphanedBuffers(whose);
-    if (!left.notice.empty() || !left.memory.valid()) return {};
+    LiveBuffers buffers;
+    buffers.Update(whose, Deadline::After(LogFollower::kPatience));
+    if (!buffers.opened() || buffers.MakerLives()) return {};
     Status sized;
-    const WaitingBytes waiting = CountWaitingBytes(left, [&](FileId id) -> std::optional<std::uint64_t> {
+    const WaitingBytes waiting = CountWaitingBytes(buffers, [&](FileId id) -> std::optional<std::uint64_t> {
       const auto record = view.state().FindFile(id);
       if (record == nullptr) return std::nullopt;
-      const Result<std::uint64_t> size = view.SizeOf(record);
+      const Result<std::uint64_t> size = view.DeviceSizeOf(record);
       if (!size) sized = Fail(size.error());
       return size ? *size : 0;
     });

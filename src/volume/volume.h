@@ -24,6 +24,7 @@
 #include "format/superblock.h"
 #include "metalog/metalog.h"
 #include "volume/file_handle.h"
+#include "volume/finding.h"
 #include "volume/mount_options.h"
 #include "zone/zone_manager.h"
 
@@ -46,10 +47,13 @@ struct DirectoryEntry {
   FileStat stat;
 };
 
-// The places of a file's bytes, for dump: extents, then the frames of a framed file.
+// The places of a file's bytes, for dump: extents, then the frames of a framed file, then bytes of a read-only mount that the
+// device does not have yet.
 struct FileLayout {
   std::vector<Extent> extents;
-  std::vector<Extent> frames;       // `place` is the payload's, so not block-aligned
+  std::vector<Extent> frames;  // `place` is the payload's, so not block-aligned
+  std::vector<Extent>
+      flushed;  // read-only mount: behind the others, in shared memory; `place` has no meaning
   std::uint64_t last_sequence = 0;  // of these frames; a file never uses a sequence twice
 };
 
@@ -86,13 +90,21 @@ class PathLock {
   virtual ~PathLock() = default;
 };
 
+// Bytes that a mount does not show although they were written and not deleted.
+struct Shortfall {
+  // One sentence: why bytes that the last writer flushed and did not sync may be missing. Empty if none can be missing.
+  std::string unsynced;
+  // Bytes that the device has lost; they may have been synced.
+  std::vector<Finding> lost;
+};
+
 class Volume {
  public:
   // Takes the device, recovers the volume, and returns when the recovery is durable: later mounts see the same data. Errors:
   // those of RecoverVolume and ProbeSuperblock; kReadOnly for unknown read-only-compatible feature bits.
   //
   // If the device is open read-only, the volume is mounted read-only, also beside a writer. Then each call sees the commits
-  // and frames that are on the device at that moment (volume/reader_volume.h).
+  // and frames that are on the device at that moment, and what the writer has flushed (volume/reader_volume.h).
   [[nodiscard]] static Result<std::shared_ptr<Volume>> Mount(std::unique_ptr<ZonedDevice> device,
                                                              const MountOptions& options);
   // Unmounts if Unmount was not called. Open handles may outlive it; their calls fail with kShutdown.
@@ -142,9 +154,10 @@ class Volume {
   // writer, even after it died. Empty if there is none.
   virtual std::string shared_memory_path() const = 0;
   // Damage that the mount found and worked around, and damage that reclaim has found since. A read-only mount also reports
-  // the bytes that a dead writer flushed and the next read-write mount will write. One sentence each; none on a sound
-  // volume.
+  // its shortfall. One sentence each; none on a sound volume.
   virtual std::vector<std::string> notices() const = 0;
+  // For a read-only mount, as it is now. A read-write mount has put it into its notices. Errors: as Stat.
+  [[nodiscard]] virtual Result<Shortfall> shortfall() const { return Shortfall(); }
   // Read-write mount: the error that has ended all writes. Read-only mount: the error of reading the metadata now. OK if
   // there is none.
   virtual Status health() const = 0;

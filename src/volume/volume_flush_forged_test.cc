@@ -69,7 +69,16 @@ TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
   ASSERT_FALSE(Mount());
   EXPECT_EQ(mounted_.error().code(), Code::kCorruption);
   EXPECT_NE(mounted_.error().text().find("discard_unsynced"), std::string::npos) << mounted_.error().text();
-  ExpectSound();
+  const auto checked = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(checked));
+  const Finding* const error = FirstError(checked->findings);
+  ASSERT_NE(error, nullptr);
+  EXPECT_NE(error->text.find("is not in a zone of data"), std::string::npos) << error->text;
+  const auto reader = Volume::Mount(MakeReadOnlyView(*device_), {.read_only = true});
+  ASSERT_TRUE(IsOk(reader));
+  EXPECT_EQ(GetFile(**reader, "2.sst").value_or("<unreadable>"), "flushed")
+      << "what the forged extent would replace";
+  EXPECT_NE((*reader)->shortfall()->unsynced, "");
   discard_ = true;
   ASSERT_TRUE(Mount());
   EXPECT_EQ(Get("1.log"), Text(5000));

@@ -8,7 +8,7 @@
 #include "base/boot_id.h"
 #include "base/counted.h"
 #include "buffers/buffer_area_place.h"
-#include "buffers/orphaned_buffers.h"
+#include "volume/places.h"
 
 namespace zenfs {
 
@@ -25,11 +25,11 @@ WhoseBuffers BuffersOf(const State& state, const Uuid& volume, const ZonedDevice
   return whose;
 }
 
-WaitingBytes CountWaitingBytes(const OrphanedBuffers& left,
+WaitingBytes CountWaitingBytes(const LiveBuffers& buffers,
                                const std::function<std::optional<std::uint64_t>(FileId)>& size_of) {
   std::uint64_t bytes = 0;
   std::set<FileId> files;
-  for (const OrphanedBytes& piece : left.pieces) {
+  for (const auto& [piece, slot, control, opened, memory] : buffers.pieces()) {
     const std::optional<std::uint64_t> have = size_of(piece.owner);
     if (!have || piece.end() <= *have) continue;
     bytes += piece.end() - (piece.uncommitted ? *have : std::max(*have, piece.file_offset));
@@ -38,16 +38,52 @@ WaitingBytes CountWaitingBytes(const OrphanedBuffers& left,
   return {.bytes = bytes, .files = files.size()};
 }
 
-std::string DescribeWaitingBytes(const State& state, const Uuid& volume, const ZonedDevice& device,
+std::string DescribeWaitingBytes(const LiveBuffers& buffers,
                                  const std::function<std::optional<std::uint64_t>(FileId)>& size_of) {
-  const OrphanedBuffers left = LookAtOrphanedBuffers(BuffersOf(state, volume, device));
-  if (!left.notice.empty()) return left.notice;
-  const WaitingBytes waiting = CountWaitingBytes(left, size_of);
-  if (waiting.bytes == 0) return "";
+  const WaitingBytes waiting = CountWaitingBytes(buffers, size_of);
+  if (waiting.bytes == 0 || buffers.MakerLives()) return "";
   return fmt::format(
-      "the last writer died: {} of {} that were flushed and not synced wait in {}; the next "
-      "read-write mount on this host writes them to the device",
-      Counted(waiting.bytes, "byte"), Counted(waiting.files, "file"), left.memory.path());
+      "the last writer died: {} of {} that were flushed and not synced wait in {}; readers on this host show "
+      "them, and the next read-write mount recovers them",
+      Counted(waiting.bytes, "byte"), Counted(waiting.files, "file"), buffers.path());
+}
+
+Status CheckFlushedExtents(const SetExtents& edit, const State& state, const Superblock& superblock,
+                           const Geometry& geometry) {
+  for (const Extent& extent : edit.extents) {
+    if (LiesInOneZone(extent, geometry)) {
+      const ZoneId zone = geometry.ZoneOf(extent.place);
+      const bool metadata =
+          std::ranges::find(superblock.metadata_zones, zone) != superblock.metadata_zones.end();
+      if (!metadata && !state.log_zones().contains(zone)) continue;
+    }
+    return Fail(Code::kCorruption,
+                fmt::format("file {}: a flushed extent at device byte {} is not in a zone of data",
+                            edit.id.value, extent.place.value));
+  }
+  return {};
+}
+
+StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& buffers,
+                                   const Superblock& superblock, const Geometry& geometry) {
+  StateWithFlushed all{.state = committed, .extended = {}, .flaws = {}};
+  for (const FlushedBytes& flushed : buffers.pieces()) {
+    const OrphanedBytes& piece = flushed.piece;
+    const auto record = piece.uncommitted ? committed.FindFile(piece.owner) : nullptr;
+    if (record == nullptr || record->shape != FileShape::kPlain || piece.end() <= record->size) continue;
+    Status sound = CheckFlushedExtents(*piece.uncommitted, committed, superblock, geometry);
+    State extended = all.state;
+    const Edit edit = *piece.uncommitted;
+    if (sound.ok()) sound = extended.Apply(std::span(&edit, 1));
+    if (sound.ok()) {
+      all.state = std::move(extended);
+      all.extended[piece.owner] = record;
+    } else {
+      all.flaws.insert_or_assign(
+          piece.owner, Finding{.text = fmt::format("{}: {}", buffers.path(), sound.error().ToString())});
+    }
+  }
+  return all;
 }
 
 }  // namespace zenfs

@@ -1,15 +1,20 @@
-// A read-only report of the bytes that a dead writer flushed to shared memory and that the device lacks.
+// The bytes that the last writer flushed to shared memory and that the device lacks, for readers that look at all files.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/uuid.h"
-#include "buffers/orphaned_buffers.h"
+#include "buffers/live_buffers.h"
 #include "device/zoned_device.h"
+#include "format/superblock.h"
 #include "model/state.h"
+#include "volume/finding.h"
 
 namespace zenfs {
 
@@ -20,15 +25,27 @@ struct WaitingBytes {
   std::uint64_t bytes = 0;
   std::size_t files = 0;
 };
-// Counts the bytes of `left` that the device lacks. `size_of` returns the file's size on the device; nothing if the file is
+// Counts the bytes of `buffers` that the device lacks. `size_of` returns the file's size on the device; nothing if the file is
 // gone.
 [[nodiscard]] WaitingBytes CountWaitingBytes(
-    const OrphanedBuffers& left, const std::function<std::optional<std::uint64_t>(FileId)>& size_of);
+    const LiveBuffers& buffers, const std::function<std::optional<std::uint64_t>(FileId)>& size_of);
 
-// One sentence for users; empty if no bytes wait, if the writer still runs, or if its shared memory is not visible here.
-// `size_of`: as above.
+// One sentence for users; empty if no bytes wait, or if the writer still runs. `size_of`: as above.
 [[nodiscard]] std::string DescribeWaitingBytes(
-    const State& state, const Uuid& volume, const ZonedDevice& device,
-    const std::function<std::optional<std::uint64_t>(FileId)>& size_of);
+    const LiveBuffers& buffers, const std::function<std::optional<std::uint64_t>(FileId)>& size_of);
+
+// Metadata with the extents that the last writer has flushed and not committed.
+struct StateWithFlushed {
+  State state;
+  // Files with such extents, and their committed records.
+  std::map<FileId, std::shared_ptr<const FileRecord>> extended;
+  std::map<FileId, Finding> flaws;  // of files with extents that no writer flushes; they are left out
+};
+[[nodiscard]] StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& buffers,
+                                                 const Superblock& superblock, const Geometry& geometry);
+
+// Errors: kCorruption if an extent is not in a zone of data.
+[[nodiscard]] Status CheckFlushedExtents(const SetExtents& edit, const State& state,
+                                         const Superblock& superblock, const Geometry& geometry);
 
 }  // namespace zenfs

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "buffer_area_input.h"
 #include "buffers/buffer_area_place.h"
+#include "buffers/live_buffers.h"
 #include "buffers/orphaned_buffers.h"
 #include "format/buffer_area_layout.h"
 #include "input.h"
@@ -155,6 +156,21 @@ void CheckPieces(const OrphanedBuffers& left) {
   }
 }
 
+void CheckPiecesOfReader(const LiveBuffers& seen) {
+  const FlushedBytes* before = nullptr;
+  for (const FlushedBytes& flushed : seen.pieces()) {
+    const std::byte* const begin = flushed.memory.get();
+    Require(flushed.piece.bytes.data() >= begin && flushed.piece.bytes.data() + flushed.piece.bytes.size() <=
+                                                       begin + flushed.buffers->header.buffer_bytes,
+            "what a reader sees is in its own memory");
+    Require(flushed.Unchanged(), "nothing has changed");
+    Require(before == nullptr || std::pair(before->piece.owner, before->piece.file_offset) <=
+                                     std::pair(flushed.piece.owner, flushed.piece.file_offset),
+            "what a reader sees comes in order");
+    before = &flushed;
+  }
+}
+
 }  // namespace
 }  // namespace zenfs
 
@@ -193,8 +209,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  const OrphanedBuffers seen = LookAtOrphanedBuffers(whose);
-  CheckPieces(seen);
-  Require(seen.pieces.size() == pieces || !seen.notice.empty(), "a reader sees what a mount takes");
+  LiveBuffers seen;
+  seen.Update(whose, Deadline::After(std::chrono::seconds(10)));
+  CheckPiecesOfReader(seen);
+  Require(seen.pieces().size() == pieces || !seen.problem().empty(), "a reader sees what a mount takes");
+  seen.Peek();
+  seen.Update(whose, Deadline::After(std::chrono::seconds(10)));
+  Require(!seen.problem().empty() || seen.ChangedSincePeek().none(), "nothing has changed");
   return 0;
 }

@@ -1,0 +1,123 @@
+// The append buffers of a mount that runs, as readers see them.
+#include "buffers/live_buffers.h"
+
+#include "base/sync_point.h"
+#include "buffers/buffer_area_test_rig.h"
+#include "format/tail_record.h"
+
+namespace zenfs {
+namespace {
+
+class LiveBuffersTest : public BufferAreaTest {
+ protected:
+  void Update() { buffers_.Update(Whose(), Deadline::After(std::chrono::seconds(10))); }
+  std::string TextOf(std::uint64_t owner) {
+    std::string text;
+    for (const FlushedBytes& flushed : buffers_.PiecesOf(FileId(owner)))
+      text += std::string(AsText(flushed.piece.bytes));
+    return text;
+  }
+  AppendBuffer Tail(std::uint64_t owner, std::uint64_t order, std::string_view text) {
+    const std::string record = EncodeTailRecord({.order = order, .uncommitted = {}});
+    AppendBuffer tail;
+    EXPECT_TRUE(tail.BeginTail(area_, owner, 10, AsBytes(record)));
+    EXPECT_EQ(tail.Append(AsBytes(text), 7), text.size());
+    return tail;
+  }
+
+  LiveBuffers buffers_;
+  std::vector<AppendBuffer> keep_;
+};
+
+TEST_F(LiveBuffersTest, EachUpdateSeesWhatIsPublishedThen) {
+  Update();
+  EXPECT_TRUE(buffers_.pieces().empty());
+  EXPECT_TRUE(buffers_.MakerLives());
+  AppendBuffer buffer = Buffer(5, 100, "abc");
+  Update();
+  EXPECT_EQ(TextOf(5), "abc");
+  const FlushedBytes before = buffers_.pieces().front();
+  EXPECT_EQ(before.piece.file_offset, 100u);
+  EXPECT_TRUE(before.Unchanged());
+  EXPECT_EQ(buffer.Append(AsBytes(std::string_view("defg")), 8), 4u);
+  EXPECT_FALSE(before.Unchanged());
+  Update();
+  EXPECT_EQ(TextOf(5), "abcdefg");
+  EXPECT_EQ(AsText(before.piece.bytes), "abc");
+  buffer.Cut(2);
+  EXPECT_EQ(buffer.Append(AsBytes(std::string_view("XXXXXXXX")), 9), 8u);
+  Update();
+  EXPECT_EQ(TextOf(5), "abXXXXXXXX") << "it was cut and is longer than before";
+  EXPECT_EQ(AsText(before.piece.bytes), "abc") << "a reader's bytes stay";
+  buffer.Clear();
+  Update();
+  EXPECT_TRUE(buffers_.pieces().empty());
+  EXPECT_EQ(buffers_.problem(), "");
+}
+
+TEST_F(LiveBuffersTest, OnlyFilesOfChangedSlotsAreChanged) {
+  AppendBuffer one = Buffer(1, 0, "one");
+  AppendBuffer two = Buffer(2, 0, "two");
+  Update();
+  EXPECT_TRUE(buffers_.ChangedSincePeek().all) << "there was nothing to compare with";
+  buffers_.Peek();
+  Update();
+  EXPECT_TRUE(buffers_.ChangedSincePeek().none());
+  buffers_.Peek();
+  EXPECT_EQ(two.Append(AsBytes(std::string_view("!")), 8), 1u);
+  Update();
+  EXPECT_FALSE(buffers_.ChangedSincePeek().all);
+  EXPECT_EQ(buffers_.ChangedSincePeek().owners, std::set<FileId>{FileId(2)});
+  one.Clear();
+  two.Clear();
+}
+
+// The new slot is published before the old one is emptied. A reader may have passed the one and not reached the other.
+TEST_F(LiveBuffersTest, ATailThatMovesToAnotherSlotDuringALookIsSeen) {
+  for (const std::string_view point : {"LiveBuffers::ReadSlots", "LiveBuffers::ReadSlot"}) {
+    AppendBuffer tail = Tail(7, 1, "first");
+    int moves = 0;
+    {
+      const SyncPoint::Scope during([&](std::string_view name) {
+        if (name != point || moves != 0) return;
+        ++moves;
+        AppendBuffer next = Tail(7, 2, "second");
+        std::swap(tail, next);
+        next.Release();
+        AppendBuffer other = Buffer(8, 0, "another file takes the slot");
+        other.Cut(7);
+        keep_.push_back(std::move(other));
+      });
+      Update();
+    }
+    EXPECT_EQ(moves, 1) << point;
+    EXPECT_EQ(TextOf(7), "second") << point;
+    EXPECT_EQ(buffers_.problem(), "");
+    tail.Release();
+    for (AppendBuffer& buffer : keep_) buffer.Release();
+    keep_.clear();
+    buffers_ = LiveBuffers();
+  }
+}
+
+TEST_F(LiveBuffersTest, TheBuffersOfAnotherMountAreReadOnceTheyAreNamed) {
+  AppendBuffer old = Buffer(1, 0, "old");
+  Update();
+  const WhoseBuffers before = Whose();
+  old.Clear();
+  const auto first = area_;
+  area_ = Make(8);
+  AppendBuffer buffer = Buffer(1, 0, "new");
+  buffers_.Update(before, Deadline::After(std::chrono::seconds(10)));
+  EXPECT_EQ(TextOf(1), "");
+  WhoseBuffers now = Whose();
+  now.epoch = 8;
+  buffers_.Peek();
+  buffers_.Update(now, Deadline::After(std::chrono::seconds(10)));
+  EXPECT_TRUE(buffers_.ChangedSincePeek().all);
+  EXPECT_EQ(TextOf(1), "new");
+  buffer.Clear();
+}
+
+}  // namespace
+}  // namespace zenfs

@@ -1,0 +1,66 @@
+#include "volume/log_losses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/counted.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::size_t kNamedAtMost = 8;
+
+// A log whose frames behind the last seal may have been in any log zone.
+bool MayEndEarly(const FileRecord& record, const ReplayedLog& log) {
+  return log.open_window.has_value() || (record.windows.empty() && record.extents.empty());
+}
+
+Finding OfflineZone(const std::string& device, const Geometry& geometry, ZoneId zone,
+                    const std::vector<FileId>& suspects, const FileNames& names) {
+  Finding finding{.text = OfflineLogText(device, zone), .zone = zone, .offset = geometry.ZoneStart(zone)};
+  for (std::size_t i = 0; i < suspects.size(); ++i) {
+    if (i < kNamedAtMost) finding.text += (i == 0 ? ": " : ", ") + names.Describe(suspects[i]);
+    for (std::string& path : names.PathsOf(suspects[i])) finding.paths.push_back(std::move(path));
+  }
+  if (suspects.size() > kNamedAtMost)
+    finding.text += fmt::format(" and {}", Counted(suspects.size() - kNamedAtMost, "other file"));
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> FindLogLosses(const std::string& device, const Geometry& geometry, const State& state,
+                                   const FileNames& names, const std::vector<ZoneId>& offline,
+                                   const std::function<const ReplayedLog*(FileId)>& log_of) {
+  std::vector<Finding> lost;
+  std::vector<FileId> suspects;
+  std::vector<FileId> logs;
+  for (const auto& [id, record] : state.files()) logs.push_back(id);
+  std::ranges::sort(logs);
+  for (const FileId id : logs) {
+    const ReplayedLog* const log = log_of(id);
+    if (log == nullptr) continue;
+    if (MayEndEarly(*state.FindFile(id), *log)) suspects.push_back(id);
+    for (const LogDamage& damage : log->damage) {
+      Finding finding{.text = DamageText(damage, names.Describe(id)), .paths = names.PathsOf(id)};
+      if (damage.near) finding.zone = geometry.ZoneOf(*damage.near);
+      finding.offset = damage.near;
+      lost.push_back(std::move(finding));
+    }
+  }
+  std::vector<Finding> all;
+  for (const ZoneId zone : offline) all.push_back(OfflineZone(device, geometry, zone, suspects, names));
+  std::ranges::move(lost, std::back_inserter(all));
+  return all;
+}
+
+std::string LostBeforeFlushedText(std::string_view file, std::uint64_t from, std::uint64_t to,
+                                  std::uint64_t behind) {
+  return fmt::format(
+      "{}: the device has lost bytes {} to {}, which had been written to it and may have been synced; the {} "
+      "after them, which were flushed, are lost too",
+      file, from, to, Counted(behind, "byte"));
+}
+
+}  // namespace zenfs
