@@ -27,6 +27,8 @@ class BackupRun {
   enum class Outcome { kCopied, kReplaced, kDeleted, kUnreadable, kUnfit };
   enum class Comparison { kSame, kDifferent, kSourceUnreadable };
 
+  Status CheckUnsynced() const;
+  Status CheckLosses();
   Status Prepare();
   Status LeaveOutUnfit();
   void LeaveOut(const std::string& relative, std::string reason) EXCLUDES(unfit_mutex_);
@@ -151,7 +153,47 @@ Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& know
   return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
 }
 
+// A backup must not lack what a copy of the files on another file system would have.
+Status BackupRun::CheckUnsynced() const {
+  if (options_.without_unsynced) return {};
+  ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
+  if (shortfall.unsynced.empty()) return {};
+  return Fail(Code::kCorruption,
+              fmt::format("{}; make the backup on the host, and as a user, that can read them, or give "
+                          "--without-unsynced to go on without them",
+                          shortfall.unsynced));
+}
+
+// Reads of lost bytes in the middle of a file fail. A file that ends too early can be read; so its loss is reported here.
+Status BackupRun::CheckLosses() {
+  ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
+  std::set<std::string> paths;
+  for (const VolumeFile& file : tree_.files) paths.insert(NormalizePath(file.path));
+  std::set<std::string> damaged;
+  std::size_t losses = 0;
+  for (const Finding& lost : shortfall.lost) {
+    std::size_t here = 0;
+    for (const std::string& path : lost.paths) {
+      if (!paths.contains(NormalizePath(path))) continue;
+      damaged.insert(path);
+      ++here;
+    }
+    if (here == 0 && !lost.paths.empty()) continue;  // all of its files are outside of the backup
+    transfer_.Notice(lost.text);
+    ++losses;
+  }
+  if (losses == 0) return {};
+  std::string names;
+  for (const std::string& path : damaged) names += (names.empty() ? ": " : ", ") + path;
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{} is complete, but the device has lost, or may have lost, bytes of these files that were "
+                  "synced{}",
+                  options_.destination, names));
+}
+
 Result<BackupSummary> BackupRun::Run() {
+  ZENFS_RETURN_IF_ERROR(CheckUnsynced());
   ZENFS_RETURN_IF_ERROR(Prepare());
   const std::size_t kept = kept_.size();
   if (const Status copied = CopyAll(); !copied.ok()) {
@@ -165,6 +207,7 @@ Result<BackupSummary> BackupRun::Run() {
     return Fail(Error(read.error().code(), fmt::format("{}; {} has whole copies of all files",
                                                        read.error().ToString(), options_.destination)));
   }
+  ZENFS_RETURN_IF_ERROR(CheckLosses());
   const std::size_t untouched = options_.verify ? 0 : kept;
   return BackupSummary{.files = files_copied_,
                        .bytes = bytes_copied_,
@@ -194,6 +237,7 @@ Status BackupRun::CopyAll() {
   if (missing_ != 0) return Unreadable();
   LifetimeHints hints;
   for (const VolumeFile& file : tree_.files) hints.Add(file.path, file.stat.lifetime);
+  ZENFS_RETURN_IF_ERROR(CheckUnsynced());  // they may have become unreadable meanwhile
   return destination_->Finish(hints, UnfitSoFar());
 }
 

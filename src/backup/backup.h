@@ -13,10 +13,11 @@
 namespace zenfs {
 
 struct BackupOptions {
-  std::string destination;  // a directory; created if it is missing and its parent exists
-  std::string path;         // the file, or the directory whose content to back up; "" is all
-  bool force = false;       // also use a directory that is not empty
-  bool verify = false;      // also compare files that an earlier run has copied
+  std::string destination;        // a directory; created if it is missing and its parent exists
+  std::string path;               // the file, or the directory whose content to back up; "" is all
+  bool force = false;             // also use a directory that is not empty
+  bool without_unsynced = false;  // go on if Shortfall::unsynced says that flushed bytes may be missing
+  bool verify = false;            // also compare files that an earlier run has copied
   mode_t file_mode = HostDirectory::kFileMode;  // of new files; directories get x where this has r
   unsigned jobs = 4;                            // files copied in parallel
   const std::atomic<bool>* stop = nullptr;      // set to true to end the run; may be null
@@ -41,7 +42,10 @@ struct BackupSummary {
 // the text says how much of the backup is complete and how to continue. A file of the volume that
 // can't be read or does not match its checksums is named in a notice and not copied; the copy of an
 // earlier run stays, the other files are copied, and then the first of these errors is returned. The
-// backup is complete if it has a whole copy of all files nevertheless.
+// backup is complete if it has a whole copy of all files nevertheless. Before anything is changed:
+// kCorruption if flushed bytes may be missing (without_unsynced). After everything was copied:
+// kCorruption, with the files, if the device has lost bytes of them; the observer gets a notice for
+// each loss.
 [[nodiscard]] Result<BackupSummary> RunBackup(Volume& volume, const BackupOptions& options,
                                               TransferObserver& observer);
 

@@ -33,13 +33,15 @@ class BackupAction : public Action {
         ->type_name("VOLUME-PATH");
     app.add_flag("--force", options_.force, "Use a directory that is not empty, or update a backup");
     app.add_flag("--verify", options_.verify, "Also compare files that an earlier run has copied");
+    app.add_flag("--without-unsynced", options_.without_unsynced,
+                 "Back up although bytes that a writer flushed and did not sync can't be read here");
     AddMode(app);
     AddJobs(app, options_.jobs);
     AddJson(app, json_);
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(console));
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kReadOnly, console));
     options_.stop = &StopOnInterrupt();
     TransferConsole shown(console, "backup", json_);
     ZENFS_ASSIGN_OR_RETURN(const BackupSummary summary, RunBackup(*volume, options_, shown));

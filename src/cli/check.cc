@@ -42,6 +42,7 @@ class CheckAction : public Action {
     };
     ZENFS_ASSIGN_OR_RETURN(const CheckReport report, CheckVolume(*named.device, options));
     console.EndProgress();
+    if (!report.unsynced.empty()) console.PrintNote("check", report.unsynced);
     if (request_.json) {
       console.PrintJson(ToJson(report));
     } else {

@@ -41,6 +41,10 @@ void Console::PrintError(std::string_view line) {
   (void)std::fwrite(text.data(), 1, text.size(), err_);
 }
 
+void Console::PrintNote(std::string_view verb, std::string_view text) {
+  PrintError(fmt::format("{}: note: {}", verb, text));
+}
+
 void Console::Progress(std::string_view what, std::uint64_t done, std::uint64_t of) {
   if (!error_terminal_.is_terminal) return;
   const std::string line =

@@ -23,6 +23,8 @@ class Console {
   void Print(std::string_view text);  // no line end added
   void PrintJson(const Json& json);   // indented, with a line end
   void PrintError(std::string_view line);
+  // The line "VERB: note: TEXT" on standard error.
+  void PrintNote(std::string_view verb, std::string_view text);
   // Prints without escaping. Only for text with the command's own terminal sequences and no foreign
   // text.
   void PrintStyled(std::string_view text);

@@ -12,7 +12,7 @@ class DeleteAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kExclusive, console));
     const Status deleted = volume->Unlink(path_);
     if (!deleted.ok() && deleted.error().code() == Code::kIsADirectory) {
       return Fail(deleted.error().Advise("zenfs rmdir removes directories"));

@@ -115,32 +115,26 @@ Result<NamedDevice> DeviceOption::Open(OpenMode mode) const {
   return OpenNamedDevice(uri, mode);
 }
 
-Result<std::shared_ptr<Volume>> DeviceOption::MountReadOnly() const {
-  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kReadOnly));
-  return Volume::Mount(std::move(named.device), named.mount_options);
-}
-
-Result<std::shared_ptr<Volume>> DeviceOption::MountForFiles(Console& console) const {
-  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kReadOnly));
-  ZENFS_ASSIGN_OR_RETURN(auto volume, Volume::Mount(std::move(named.device), named.mount_options));
-  return WithAux(console, std::move(volume), named.mount_options.aux_path);
-}
-
-Result<std::shared_ptr<Volume>> DeviceOption::WithAux(Console& console, std::shared_ptr<Volume> volume,
-                                                      const std::string& consent) const {
-  auto with = WithAuxDirectory(volume, consent);
-  if (with || with.error().code() == Code::kInvalidArgument) return with;
-  console.PrintError(fmt::format("{}: note: {}; files there are left alone", app_.get_name(),
-                                 Printable(with.error().ToString())));
-  return volume;
-}
-
-Result<std::shared_ptr<Volume>> DeviceOption::MountReadWrite(Console& console) const {
-  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(OpenMode::kExclusive));
+Result<std::shared_ptr<Volume>> DeviceOption::MountNamed(NamedDevice named, Console& console) const {
   named.mount_options.discard_unsynced |= discard_unsynced_;
   ZENFS_ASSIGN_OR_RETURN(auto volume, Volume::Mount(std::move(named.device), named.mount_options));
   PrintNotices(volume->notices(), console);
-  return WithAux(console, std::move(volume), named.mount_options.aux_path);
+  return volume;
+}
+
+Result<std::shared_ptr<Volume>> DeviceOption::Mount(OpenMode mode, Console& console) const {
+  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(mode));
+  return MountNamed(std::move(named), console);
+}
+
+Result<std::shared_ptr<Volume>> DeviceOption::MountForFiles(OpenMode mode, Console& console) const {
+  ZENFS_ASSIGN_OR_RETURN(NamedDevice named, Open(mode));
+  const std::string consent = named.mount_options.aux_path;
+  ZENFS_ASSIGN_OR_RETURN(auto volume, MountNamed(std::move(named), console));
+  auto with = WithAuxDirectory(volume, consent);
+  if (with || with.error().code() == Code::kInvalidArgument) return with;
+  console.PrintNote(app_.get_name(), fmt::format("{}; files there are left alone", with.error().ToString()));
+  return volume;
 }
 
 Status DeviceOption::Unmount(Volume& volume, Console& console) const {
@@ -152,9 +146,7 @@ Status DeviceOption::Unmount(Volume& volume, Console& console) const {
 }
 
 void DeviceOption::PrintNotices(std::span<const std::string> notices, Console& console) const {
-  for (const std::string& notice : notices) {
-    console.PrintError(fmt::format("{}: note: {}", app_.get_name(), Printable(notice)));
-  }
+  for (const std::string& notice : notices) console.PrintNote(app_.get_name(), notice);
 }
 
 }  // namespace zenfs

@@ -45,23 +45,19 @@ class DeviceOption {
   [[nodiscard]] Result<std::vector<DeviceUri>> Uris() const;
   // Errors: those of Uri and OpenNamedDevice.
   [[nodiscard]] Result<NamedDevice> Open(OpenMode mode) const;
-  // Opens the device for reading and mounts the volume read-only: takes no lock and changes
-  // nothing.
-  [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadOnly() const;
+  // Opens the device and mounts the volume: kReadOnly takes no lock and changes nothing. Prints the notices of the mount
+  // (damage, lost data, flushed bytes that may be missing) to standard error, one line each. Errors: those of Open, such as
+  // kBusy with the name of the process that has the device, and of Volume::Mount.
+  [[nodiscard]] Result<std::shared_ptr<Volume>> Mount(OpenMode mode, Console& console) const;
   // The same with the files of the volume's aux directory (volume/aux_volume.h). If that can't be used, prints a note to
   // `console`, and the result is the volume alone.
-  [[nodiscard]] Result<std::shared_ptr<Volume>> MountForFiles(Console& console) const;
-  // Opens the device for writing and mounts the volume, with its aux directory as MountForFiles. Errors: those of Open, such as kBusy with
-  // the name of the process that has the device, and of Volume::Mount. Prints the notices of the
-  // mount (damage, lost data) to `console`, one line each: the next mount will not repeat them.
-  [[nodiscard]] Result<std::shared_ptr<Volume>> MountReadWrite(Console& console) const;
-  // Unmounts such a volume, and prints the notices that were added since.
+  [[nodiscard]] Result<std::shared_ptr<Volume>> MountForFiles(OpenMode mode, Console& console) const;
+  // Unmounts a volume, and prints the notices that were added since.
   [[nodiscard]] Status Unmount(Volume& volume, Console& console) const;
 
  private:
   void PrintNotices(std::span<const std::string> notices, Console& console) const;
-  [[nodiscard]] Result<std::shared_ptr<Volume>> WithAux(Console& console, std::shared_ptr<Volume> volume,
-                                                        const std::string& consent) const;
+  [[nodiscard]] Result<std::shared_ptr<Volume>> MountNamed(NamedDevice named, Console& console) const;
 
   const CLI::App& app_;
   const Use use_;

@@ -51,7 +51,7 @@ class DfAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.Mount(OpenMode::kReadOnly, console));
     const SpaceReport space = volume->Space();
     if (json_) {
       console.PrintJson(ToJson(space));

@@ -36,7 +36,7 @@ class DumpAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.Mount(OpenMode::kReadOnly, console));
     Json meta = Json::array();
     Json io = Json::array();
     for (const ZoneStatus& zone : volume->Zones()) {

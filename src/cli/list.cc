@@ -22,7 +22,7 @@ class ListAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(console));
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kReadOnly, console));
     const std::string path = NormalizePath(path_);
     ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume->Stat(path));
     if (stat.is_directory) {

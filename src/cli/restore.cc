@@ -29,7 +29,7 @@ class RestoreAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kExclusive, console));
     options_.stop = &StopOnInterrupt();
     TransferConsole shown(console, "restore", json_);
     const auto summary = RunRestore(*volume, options_, shown);

@@ -18,7 +18,7 @@ class RmdirAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kExclusive, console));
     const std::string path = NormalizePath(path_);
     if (force_) ZENFS_RETURN_IF_ERROR(Empty(*volume, path));
     const Status removed = volume->RemoveDirectory(path);

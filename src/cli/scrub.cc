@@ -43,6 +43,7 @@ class ScrubAction : public Action {
     };
     ZENFS_ASSIGN_OR_RETURN(const ScrubReport report, ScrubVolume(*named.device, options_));
     console.EndProgress();
+    if (!report.unsynced.empty()) console.PrintNote("scrub", report.unsynced);
     if (json_) {
       console.PrintJson(ToJson(report));
     } else {

@@ -37,7 +37,7 @@ class StatsAction : public Action {
 
   Result<int> Run(Console& console) override {
     if (page_.empty()) {
-      ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+      ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.Mount(OpenMode::kReadOnly, console));
       name_ = volume->info().device_name;
       ZENFS_ASSIGN_OR_RETURN(path_, SharedMemoryOf(*volume));
     } else {

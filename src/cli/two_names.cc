@@ -9,7 +9,7 @@ TwoNames::TwoNames(CLI::App& app, const std::string& source_help, const std::str
 }
 
 Result<int> TwoNames::Apply(Console& console, Change change) const {
-  ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadWrite(console));
+  ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kExclusive, console));
   ZENFS_RETURN_IF_ERROR(((*volume).*change)(from_, to_));
   ZENFS_RETURN_IF_ERROR(device_.Unmount(*volume, console));
   return 0;

@@ -66,7 +66,7 @@ class ZonesAction : public Action {
     if (watch_.given()) {
       return Fail(watch_.Run(console, "\n", [&] { return Picture(console.terminal()); }).error());
     }
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.Mount(OpenMode::kReadOnly, console));
     if (svg_ == "-") {
       console.Print(ToSvg(*volume));
     } else if (!svg_.empty()) {
@@ -81,7 +81,9 @@ class ZonesAction : public Action {
 
  private:
   Result<std::string> Picture(const Terminal& terminal) {
-    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountReadOnly());
+    // Without notices: a line for each picture would push it off the screen.
+    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, Volume::Mount(std::move(named.device), named.mount_options));
     return DrawZones(volume->Zones(), terminal) + ReclaimRate(*volume);
   }
 

@@ -110,11 +110,9 @@ Status BufferRecovery::TakeOver(const State& state, const RecoveredLogs& logs, c
     const std::uint64_t have =
         before == taken_over_.end() ? replayed->second.index.end() : before->second.second.end();
     if (piece.end() <= have) continue;  // they reached the device before the process died
-    if (piece.file_offset > have) {     // they were in the device's cache and were lost with the power
-      device_->notices.push_back(fmt::format(
-          "{}: the device has lost bytes {} to {}, which were flushed and not synced; the {} bytes "
-          "after them are lost too",
-          FileNames(state).Describe(piece.owner), have, piece.file_offset, piece.bytes.size()));
+    if (piece.file_offset > have) {     // the device has lost bytes: with its cache, or with an offline zone
+      device_->notices.push_back(LostBeforeFlushedText(FileNames(state).Describe(piece.owner), have,
+                                                       piece.file_offset, piece.bytes.size()));
       continue;
     }
     ZENFS_RETURN_IF_ERROR(TakeOverPiece(piece, have, present));

@@ -6,11 +6,13 @@ import re
 import random
 import shutil
 import signal
+import struct
 import subprocess
+import tempfile
 import time
 import unittest
 
-from cli_case import UUID, CliCase
+from cli_case import UUID, CliCase, VolumeTool
 
 FILES = {"db/000014.sst": (300000, 1), "db/000015.sst": (2500000, 2), "db/000029.log": (70000, 3), "db/CURRENT": (16, 4),
          "db/old/000001.sst": (1, 5), "top.sst": (1048576, 6)}
@@ -68,6 +70,98 @@ class BackupCase(CliCase):
     def figures(self, text):
         """Without what differs from run to run."""
         return re.sub(r", [\d.]+ s, [\d.]+ [KMG]?i?B/s$", "", text, flags=re.M)
+
+
+class FlushedBytes(BackupCase):
+    """Bytes that are only in the shared memory of a program that runs or was killed."""
+
+    def setUp(self):
+        super().setUp()
+        self.shared = tempfile.mkdtemp(prefix="zenfs-cli-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, self.shared)
+        self.make_volume("--zones=32", "--zone-size=2M", "--zone-capacity=1M", "--max-open=8", "--max-active=8")
+
+    def write(self, kill):
+        volume = VolumeTool("mount", self.image, self.shared)
+        self.assertEqual(volume.request("write synced.sst 5000 1"), "ok 0")
+        self.assertEqual(volume.request("append a.log 1 3000 2"), "ok 0")
+        self.assertEqual(volume.request("append b.sst 3 400000 3"), "ok 0")
+        if kill:
+            volume.process.kill()
+            volume.process.communicate()
+        return volume
+
+    def verify_restored(self):
+        self.make_second()
+        self.ok("restore", f"--emu={self.second}", f"--path={self.dest}")
+        with VolumeTool("mount", self.second) as volume:
+            self.assertEqual(volume.request("verify synced.sst 5000 1"), "ok 0")
+            self.assertEqual(volume.request("verify a.log 3000 2"), "ok 0")
+            sizes = {e["name"]: e["size"] for e in self.ok_json("list", f"--emu={self.second}")["entries"]}
+        self.assertEqual(sizes["b.sst"], 1200000)
+
+    def test_of_a_killed_program_are_in_a_backup(self):
+        self.write(kill=True)
+        self.ok("backup", f"--emu={self.image}", f"--path={self.dest}")
+        self.verify_restored()
+
+    def test_of_a_running_program_are_in_a_backup(self):
+        with self.write(kill=False):
+            self.ok("backup", f"--emu={self.image}", f"--path={self.dest}")
+        self.verify_restored()
+
+    def test_that_cannot_be_read_fail_a_backup_unless_it_may_go_on(self):
+        self.write(kill=True)
+        (name,) = os.listdir(self.shared)
+        os.remove(os.path.join(self.shared, name))
+        backup = ["backup", f"--emu={self.image}", f"--path={self.dest}"]
+        outcome = self.zenfs(*backup)
+        self.assertEqual((outcome.status, outcome.out), (1, ""))
+        self.assertIn("--without-unsynced", outcome.err)
+        self.assertIn(name, outcome.err)
+        self.assertFalse(os.path.exists(self.dest))
+        outcome = self.zenfs(*backup, "--without-unsynced")
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertRegex(outcome.err, r"backup: note: .*may be missing")
+        self.assertTrue(os.path.exists(os.path.join(self.dest, "synced.sst")))
+        for verb in ("list", "df", "dump"):
+            outcome = self.zenfs(verb, f"--emu={self.image}")
+            self.assertEqual(outcome.status, 0)
+            self.assertRegex(outcome.err, rf"{verb}: note: .*{name}.*may be missing")
+        for verb in ("check", "scrub"):
+            outcome = self.zenfs(verb, f"--emu={self.image}", "--json")
+            self.assertEqual(outcome.status, 0)
+            self.assertRegex(outcome.err, rf"{verb}: note: .*{name}.*may be missing")
+            self.assertTrue(json.loads(outcome.out)["clean"])
+
+    def test_synced_ones_that_a_dead_log_zone_had_fail_a_check_and_a_backup(self):
+        volume = VolumeTool("mount", self.image, self.shared)
+        for request in ("write other.sst 5000 1", "append a.log 1 3000 2", "sync a.log"):
+            self.assertEqual(volume.request(request), "ok 0")
+        volume.process.kill()
+        volume.process.communicate()
+        (frames,) = [f["frames"] for f in self.ok_json("dump", f"--emu={self.image}")["files"] if f["frames"]]
+        zone = frames[0]["start"] // (2 << 20)
+        with open(self.image, "r+b") as file:
+            file.seek(4096 + 8 * zone)
+            (word,) = struct.unpack("<Q", file.read(8))
+            file.seek(4096 + 8 * zone)
+            file.write(struct.pack("<Q", (word & ~0x1f) | 0xf))
+        outcome = self.zenfs("check", f"--emu={self.image}")
+        self.assertEqual(outcome.status, 1, outcome.out)
+        self.assertRegex(outcome.out, rf"log zone {zone} is offline.*a\.log")
+        outcome = self.zenfs("backup", f"--emu={self.image}", f"--path={self.dest}")
+        self.assertEqual(outcome.status, 1)
+        self.assertRegex(outcome.err, r"were synced: /a\.log\n$")
+        self.assertTrue(os.path.exists(os.path.join(self.dest, "other.sst")))
+
+    def test_damaged_ones_fail_a_check(self):
+        self.write(kill=True)
+        (name,) = os.listdir(self.shared)
+        with open(os.path.join(self.shared, name), "r+b") as file:
+            file.write(b"?")
+        self.assertEqual(self.zenfs("check", f"--emu={self.image}").status, 1)
+        self.assertEqual(self.zenfs("backup", f"--emu={self.image}", f"--path={self.dest}").status, 1)
 
 
 class Backup(BackupCase):
