@@ -1,5 +1,9 @@
 #include "rocksdb_plugin/mount_uri.h"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+
 #include "backends/open_device.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
@@ -18,6 +22,18 @@ Result<MountOptions> MountOptionsOf(DeviceUri uri) {
   return ParseMountOptions(unclaimed);
 }
 
+// A read-only mount writes no LOG, and the program's own log is not known here. Names are those of the image, so nothing but
+// printable ASCII reaches the terminal.
+void PrintNotices(const Volume& volume) {
+  for (const std::string& notice : volume.notices()) {
+    std::string line;
+    for (const char c : notice)
+      line +=
+          c >= ' ' && c <= '~' ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    std::fprintf(stderr, "ZenFS: %s\n", line.c_str());
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
@@ -25,10 +41,14 @@ Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
   ZENFS_ASSIGN_OR_RETURN(const DeviceUri device, ResolveUri(named));
   ZENFS_ASSIGN_OR_RETURN(const MountOptions options, MountOptionsOf(device));
   const OpenMode mode = options.read_only ? OpenMode::kReadOnly : OpenMode::kExclusive;
-  return MountShared(Canonical(device), options, [&] {
-    DeviceOptions known_already;
-    return OpenVolumeDevice(device, mode, &known_already);
-  });
+  bool is_new = false;
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountShared(Canonical(device), options, [&] {
+                           is_new = true;
+                           DeviceOptions known_already;
+                           return OpenVolumeDevice(device, mode, &known_already);
+                         }));
+  if (is_new && options.read_only) PrintNotices(*volume);
+  return volume;
 }
 
 }  // namespace zenfs

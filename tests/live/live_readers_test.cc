@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "backends/emulator/emulator.h"
@@ -140,6 +141,51 @@ TEST_F(LiveReaders, EveryByteReadBesideAWriterIsTheFiles) {
   EXPECT_GT(volume->counters().metalog.generation, generation) << "the metadata log never switched zones";
   ReadAll(*volume, true);
   ExpectClean();
+}
+
+// Flushed bytes included: readers show them from the shared memory, the mount recovers them from there.
+TEST_F(LiveReaders, AfterAKillReadersShowWhatTheNextMountRecovers) {
+  for (int round = 0; round < kKills && !HasFailure(); ++round) {
+    std::map<std::string, std::string> shown;
+    {
+      LiveWriter writer(path(), seed_ + static_cast<std::uint64_t>(round));
+      ASSERT_TRUE(writer.WaitUntilMounted());
+      const auto volume = MountReadOnly();
+      ASSERT_NE(volume, nullptr);
+      const std::uint64_t until = records_ + 5'000 + random_.Below(20'000);
+      while (records_ < until && !HasFailure()) ReadAll(*volume, false);
+      writer.Kill();
+      const auto list = volume->List("");
+      ASSERT_TRUE(list) << list.error().ToString();
+      for (const DirectoryEntry& entry : *list) {
+        const auto file = volume->OpenForRead(entry.name);
+        ASSERT_TRUE(file) << file.error().ToString();
+        std::string bytes(entry.stat.size + 1, '\0');
+        const auto n = (*file)->Read(0, std::as_writable_bytes(std::span(bytes)));
+        ASSERT_TRUE(n) << n.error().ToString();
+        EXPECT_EQ(*n, entry.stat.size) << entry.name;
+        bytes.resize(*n);
+        shown[entry.name] = bytes;
+      }
+      EXPECT_TRUE(volume->notices().empty()) << volume->notices().front();
+    }
+    auto device = OpenEmulatedFile(path(), OpenMode::kExclusive);
+    ASSERT_TRUE(device);
+    const auto volume = Volume::Mount(*std::move(device), {});
+    ASSERT_TRUE(volume) << volume.error().ToString();
+    const auto list = (*volume)->List("");
+    ASSERT_TRUE(list);
+    EXPECT_EQ(list->size(), shown.size());
+    for (const DirectoryEntry& entry : *list) {
+      std::string bytes(entry.stat.size, '\0');
+      const auto file = (*volume)->OpenForRead(entry.name);
+      ASSERT_TRUE(file);
+      ASSERT_TRUE((*file)->Read(0, std::as_writable_bytes(std::span(bytes))));
+      EXPECT_TRUE(shown[entry.name] == bytes) << entry.name << ": " << shown[entry.name].size() << " of "
+                                              << bytes.size() << " ZENFS_TEST_SEED=" << seed_;
+    }
+    EXPECT_TRUE((*volume)->Unmount().ok());
+  }
 }
 
 TEST_F(LiveReaders, AWriterThatIsKilledLeavesReadersWithWhatIsOnTheDevice) {

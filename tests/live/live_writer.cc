@@ -57,7 +57,11 @@ class Work {
         text += LiveRecord(slot, generation, offset);
       }
       ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(text)));
-      if (random_.OneIn(2)) ZENFS_RETURN_IF_ERROR(file.Sync());
+      switch (random_.Below(4)) {
+        case 0: break;
+        case 1: ZENFS_RETURN_IF_ERROR(file.Flush()); break;
+        default: ZENFS_RETURN_IF_ERROR(file.Sync());
+      }
       done += now;
     }
     return file.Close();

@@ -123,6 +123,40 @@ TEST_F(Reader, SecondaryCatchesUpThroughFlushesCompactionsAndNewManifests) {
   }
 }
 
+TEST_F(Reader, ASecondarySeesWritesThatWereNotSynced) {
+  OpenPrimary();
+  OpenSecondary();
+  for (long i = 0; i < 200; ++i) {
+    ASSERT_STATUS_OK(primary_->Put(rocksdb::WriteOptions(), KillKey(i), KillValue(i)));
+    ASSERT_STATUS_OK(secondary_->TryCatchUpWithPrimary());
+    std::string value;
+    ASSERT_STATUS_OK(secondary_->Get(rocksdb::ReadOptions(), KillKey(i), &value)) << KillKey(i);
+    ASSERT_EQ(value, KillValue(i));
+  }
+}
+
+// RocksDB flushes each write to its log, so that it survives the process. On POSIX a reader sees it.
+TEST_F(Reader, AReadOnlyDatabaseShowsWhatAKilledWriterHadAcknowledgedWithoutSync) {
+  const char* program = std::getenv("ZENFS_KILL_WRITER");
+  if (program == nullptr)
+    GTEST_SKIP() << "ZENFS_KILL_WRITER does not name the writer; run this through ctest";
+  long first = 0;
+  for (int round = 0; round < 4; ++round) {
+    WriterProcess writer(program, volume_.uri(), first, "flush");
+    ASSERT_TRUE(writer.WaitFor(first + 500 + 700 * round));
+    ASSERT_TRUE(writer.Kill());
+    rocksdb::DB* db = nullptr;
+    ASSERT_STATUS_OK(rocksdb::DB::OpenForReadOnly(ReaderOptions(), "/db", &db));
+    secondary_.reset(db);
+    for (long i = 0; i <= writer.acknowledged(); ++i) {
+      std::string value;
+      ASSERT_STATUS_OK(db->Get(rocksdb::ReadOptions(), KillKey(i), &value)) << KillKey(i);
+      ASSERT_EQ(value, KillValue(i));
+    }
+    first = writer.acknowledged() + 1;
+  }
+}
+
 TEST_F(Reader, SecondaryFollowsAWriterInAnotherProcessAndOutlivesIt) {
   const char* program = std::getenv("ZENFS_KILL_WRITER");
   if (program == nullptr)
