@@ -128,7 +128,8 @@ void AddDatabase(const AdviceInput& in, const Plan& plan, std::vector<AdvisedOpt
 }  // namespace
 
 Result<std::vector<AdvisedOption>> Advise(const AdviceInput& input) {
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots, PlanSlots(input.geometry, input.device));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan slots,
+                         PlanSlots(input.geometry, input.device, input.metadata_copies));
   if (input.zones <= input.kept_zones) {
     return Fail(Code::kNotSupported, fmt::format("{} has {} usable zones, and ZenFS needs more than {}",
                                                  input.device, input.zones, input.kept_zones));

@@ -19,8 +19,9 @@ struct AdviceInput {
   std::uint64_t zone_capacity = 0;  // of most sequential zones
   std::uint32_t zones = 0;          // sequential zones that can be used
   std::uint32_t kept_zones = 0;     // of these: for metadata, logs and copies
-  std::uint64_t memory = 0;         // for memtables and the block cache
-  std::uint32_t jobs = 1;           // most threads for flushes and compactions
+  std::uint32_t metadata_copies = 1;
+  std::uint64_t memory = 0;  // for memtables and the block cache
+  std::uint32_t jobs = 1;    // most threads for flushes and compactions
 };
 
 struct AdvisedOption {

@@ -34,7 +34,9 @@ void AddZones(std::span<const ZoneInfo> usable, AdviceInput& input) {
   input.zone_capacity =
       std::ranges::max_element(by_capacity, {}, [](const auto& entry) { return entry.second; })->first;
   input.zones = static_cast<std::uint32_t>(usable.size());
-  input.kept_zones = MetadataZoneCount(usable) + kLogShare.needs + 1;
+  const MetadataPlan metadata = PlanMetadata(input.geometry, usable);
+  input.metadata_copies = metadata.copies;
+  input.kept_zones = metadata.zones + kLogShare.needs + 1;
 }
 
 class AdviseAction : public Action {

@@ -34,6 +34,10 @@ class MkfsAction : public Action {
     AddCount(app, "--finish-threshold", options_.finish_threshold_percent,
              "Recorded in the superblock: finish a zone early with less than PCT percent of it left", 100)
         ->type_name("PCT");
+    AddCount(app, "--metadata-zones", options_.metadata_zones,
+             "Set aside so many zones for metadata, for very many files (default: by the size of the device)",
+             kMaxMetadataZones)
+        ->type_name("COUNT");
     app.add_option("--label", options_.label, "A name for the file system")->type_name("TEXT");
     app.add_option("--uuid", uuid_, "Its identity (default: a new one)")->type_name("UUID");
     app.add_option("--aux-path", aux_path_,
@@ -66,10 +70,16 @@ class MkfsAction : public Action {
       for (const ZoneId zone : report.metadata_zones) zones.push_back(zone.value);
       console.PrintJson(Json{{"uuid", report.uuid.ToString()},
                              {"free_bytes", report.free_bytes},
-                             {"metadata_zones", std::move(zones)}});
+                             {"metadata_zones", std::move(zones)},
+                             {"metadata_copies", report.metadata_copies}});
     } else {
       console.Print(
           fmt::format("ZenFS file system created. Free space: {} MB\n", WholeMegabytes(report.free_bytes)));
+      if (report.metadata_copies == 1) {
+        console.Print(fmt::format(
+            "The metadata has one copy, because {}: the loss of one zone can cost the file system.\n",
+            report.why_one_copy));
+      }
     }
     return 0;
   }

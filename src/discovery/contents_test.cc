@@ -77,7 +77,7 @@ TEST_F(ContentsTest, DamagedZenfsIsUnreadable) {
   const std::string path = MakeVolume("a.img", Uuid::Generate());
   {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    for (const int zone : {0, 1}) {  // the data begins at 1 MiB: docs/formats/emulated-device.md
+    for (const int zone : {0, 1, 2, 3, 4}) {  // the data begins at 1 MiB: docs/formats/emulated-device.md
       file.seekp(((1 + zone) << 20) + 200);
       file.put('\x55');
     }

@@ -220,7 +220,7 @@ Status CheckNamed(const DeviceUri& main, const Result<Superblock>& volume, const
     return Fail(
         Code::kInvalidArgument,
         fmt::format("option waldev: the logs of the volume on {} are on that device; leave the option "
-                    "out, or make a new file system with zenfs mkfs --waldev",
+                    "out",
                     NameOf(main)));
   }
   if (volume ? HasLogsOf(logs, *volume) : logs.is_log_device()) return {};

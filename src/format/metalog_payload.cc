@@ -15,6 +15,9 @@ std::string EncodeLogHeader(const LogHeader& header) {
   PutFixed(out, header.chain_index);
   PutFixed(out, header.previous.value);
   PutFixed(out, header.base_sequence);
+  if (!header.is_pair()) return out;
+  PutFixed(out, header.copy);
+  PutFixed(out, header.partner.value);
   return out;
 }
 
@@ -26,12 +29,21 @@ Result<LogHeader> DecodeLogHeader(ByteView payload) {
   header.chain_index = in.Fixed<std::uint32_t>();
   header.previous = ZoneId(in.Fixed<std::uint32_t>());
   header.base_sequence = in.Fixed<std::uint64_t>();
+  if (in.ok() && !in.AtEnd()) {
+    header.copy = in.Fixed<std::uint32_t>();
+    header.partner = ZoneId(in.Fixed<std::uint32_t>());
+    if (header.copy > 1) return Fail(Code::kCorruption, "a log header of a third copy");
+  }
   if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a log header of invalid length");
   if (std::max(header.generation, header.base_sequence) >= kNumbersEnd) {
     return Fail(Code::kCorruption, "a log header with numbers higher than any writer counts");
   }
   return header;
 }
+
+std::string EncodeSwitchBegin(std::uint32_t copies) { return copies == 1 ? "" : std::string(1, '\2'); }
+
+std::uint32_t DecodeSwitchBegin(ByteView payload) { return payload.empty() ? 1 : 2; }
 
 std::string EncodeSwitchComplete(const SwitchComplete& complete) {
   std::string out;
@@ -68,13 +80,19 @@ std::optional<FrameHeader> Peek(ByteView bytes, FrameKind kind, std::size_t payl
 }
 
 constexpr std::size_t kLogHeaderBytes = 32;
+constexpr std::size_t kPairHeaderBytes = 40;
 constexpr std::size_t kSwitchCompleteBytes = 28;
+
+std::optional<FrameHeader> PeekLogHeader(ByteView bytes) {
+  const auto single = Peek(bytes, FrameKind::kLogHeader, kLogHeaderBytes);
+  return single ? single : Peek(bytes, FrameKind::kLogHeader, kPairHeaderBytes);
+}
 
 }  // namespace
 
 std::optional<LogHeader> FindLogHeader(ByteView bytes, const Uuid& volume, ZoneId zone,
                                        std::uint32_t block_size) {
-  const auto claimed = Peek(bytes, FrameKind::kLogHeader, kLogHeaderBytes);
+  const auto claimed = PeekLogHeader(bytes);
   if (!claimed) return std::nullopt;
   const FrameSeed seed = FrameSeed::Of(volume, zone, claimed->file_offset, 0);
   const ParsedFrame parsed = ParseFrame(bytes, seed, block_size, bytes.size());
@@ -95,9 +113,7 @@ std::optional<FoundSwitchComplete> FindSwitchComplete(ByteView bytes, const Uuid
   return FoundSwitchComplete{.complete = *complete, .generation = claimed->file_offset};
 }
 
-bool LooksLikeLogHeader(ByteView bytes) {
-  return Peek(bytes, FrameKind::kLogHeader, kLogHeaderBytes).has_value();
-}
+bool LooksLikeLogHeader(ByteView bytes) { return PeekLogHeader(bytes).has_value(); }
 
 std::string EncodeCommit(std::span<const std::string* const> members) {
   std::string out;

@@ -23,8 +23,15 @@ struct LogHeader {
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;           // random, the same in all zones of a chain
   std::uint32_t chain_index = 0;    // 0: first zone of the generation
-  ZoneId previous = kNoZone;        // previous zone of the chain
+  ZoneId previous = kNoZone;        // previous zone of the chain; of a pair: its copy 0
   std::uint64_t base_sequence = 0;  // last commit in the snapshot
+  // If each place of the chain is a pair of zones with the same frames: which of the two this is, 0 or 1, and the other one.
+  std::uint32_t copy = 0;
+  ZoneId partner = kNoZone;
+
+  bool is_pair() const { return partner != kNoZone; }
+  // A zone that holds nothing but a copy of the superblock.
+  bool is_spare() const { return generation == 0; }
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
@@ -42,6 +49,11 @@ struct SwitchComplete {
 
 [[nodiscard]] std::string EncodeLogHeader(const LogHeader& header);
 [[nodiscard]] Result<LogHeader> DecodeLogHeader(ByteView payload);
+
+// A SwitchBegin: in how many zones at a time the next generation is written, 1 or 2.
+[[nodiscard]] std::string EncodeSwitchBegin(std::uint32_t copies);
+// Takes any bytes.
+[[nodiscard]] std::uint32_t DecodeSwitchBegin(ByteView payload);
 
 [[nodiscard]] std::string EncodeSwitchComplete(const SwitchComplete& complete);
 [[nodiscard]] Result<SwitchComplete> DecodeSwitchComplete(ByteView payload);

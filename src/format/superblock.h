@@ -32,7 +32,9 @@ inline constexpr std::uint64_t kKnownReadOnlyCompatible = 0;
 inline constexpr std::uint64_t kHasLogDevice = 1;
 // This device has nothing but these log zones. Its metadata_zones are those with a copy of this superblock.
 inline constexpr std::uint64_t kIsLogDevice = 2;
-inline constexpr std::uint64_t kKnownIncompatible = kHasLogDevice | kIsLogDevice;
+// The metadata log is written to two zones at a time. Bit 2 is not used here.
+inline constexpr std::uint64_t kTwoMetadataCopies = 8;
+inline constexpr std::uint64_t kKnownIncompatible = kHasLogDevice | kIsLogDevice | kTwoMetadataCopies;
 
 struct Superblock {
   Uuid uuid;  // identifies this volume; a clone gets another one
@@ -64,6 +66,7 @@ struct Superblock {
 
   bool has_log_device() const { return (incompatible & kHasLogDevice) != 0; }
   bool is_log_device() const { return (incompatible & kIsLogDevice) != 0; }
+  bool has_two_metadata_copies() const { return (incompatible & kTwoMetadataCopies) != 0; }
 
   friend bool operator==(const Superblock&, const Superblock&) = default;
 };

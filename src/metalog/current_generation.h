@@ -45,30 +45,38 @@ class CurrentGeneration {
 
   GenerationWriter& writer() { return *writer_; }
   const GenerationWriter& writer() const { return *writer_; }
-  // True if less room is left in the zone than SetSwitchRoom or MoveTo chose, so that a log switch should run.
-  bool WantsSwitch() const { return writer_->room() < switch_at_room_; }
+  // True if a log switch should run: less room is left in the zone than SetSwitchRoom or MoveTo chose, or it would make the
+  // second copy.
+  bool WantsSwitch() const { return writer_->room() < switch_at_room_ || lacks_copy_; }
+  bool lacks_copy() const { return lacks_copy_; }
   void SetSwitchRoom(std::uint64_t bytes) { switch_at_room_ = bytes; }
   void Fence() { fenced_ = true; }
   std::uint64_t TakeNumber() { return ++last_number_; }
-  // The generation of `next` is complete. Returns the writer of the old one. `switch_reserve`: room for the commits during
+  // The generation of `next` is complete. `lacks_copy`: it has one copy, and there is reason to expect that the next log
+  // switch makes two. Returns the writer of the old one. `switch_reserve`: room for the commits during
   // a log switch.
   std::unique_ptr<GenerationWriter> MoveTo(std::unique_ptr<GenerationWriter> next,
-                                           std::uint64_t switch_reserve) {
+                                           std::uint64_t switch_reserve, bool lacks_copy) {
     ZENFS_ASSERT(next->generation() > writer_->generation() && next->generation() <= last_number_);
     // At least half of the remaining room is used before the next log switch. Otherwise a large snapshot would cause a
     // switch after every few commits.
     switch_at_room_ = std::min(switch_reserve, next->room() / 2);
     tail_is_clean_ = true;
     fenced_ = false;
+    lacks_copy_ = lacks_copy;
     return std::exchange(writer_, std::move(next));
   }
   // A log switch failed. The next one is wanted later.
-  void NoteSwitchFailed() { switch_at_room_ /= 2; }
+  void NoteSwitchFailed() {
+    switch_at_room_ /= 2;
+    lacks_copy_ = false;
+  }
 
  private:
   std::unique_ptr<GenerationWriter> writer_;
   bool tail_is_clean_;
   bool fenced_ = false;
+  bool lacks_copy_ = false;
   std::uint64_t last_number_;
   std::uint64_t switch_at_room_ = 0;
 };

@@ -46,8 +46,9 @@ class LogFollower {
   const State& state() const { return reader_->replayed().state; }
   std::uint64_t generation() const { return reader_->replayed().generation; }
   std::uint64_t sequence() const { return reader_->replayed().sequence; }  // of the last commit
-  // Zones of the generation, in chain order.
+  // Zones of the generation, in chain order, and the zones in which each of its frames was written.
   const std::vector<ZoneId>& chain() const { return reader_->replayed().chain; }
+  std::uint32_t copies() const { return reader_->replayed().copies; }
   // Fingerprint taken before the last Refresh read the log. While CheckLog finds it unchanged, state() is current.
   const LogFingerprint& fingerprint() const { return fingerprint_; }
 

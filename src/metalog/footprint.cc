@@ -116,7 +116,9 @@ std::uint64_t MetalogSpace::MinRoom() const {
 
 std::uint64_t MetalogSpace::SnapshotLimit() const {
   // One eighth is for headers, padding and unused ends of zones.
-  const std::uint64_t room = zones / 2 * (zone_bytes - zone_bytes / 8);
+  // Two generations of each copy. If zones were lost, the log goes on with one copy.
+  const std::uint64_t places = std::max(zones / (2 * copies), zones < 2 ? 0u : 1u);
+  const std::uint64_t room = places * (zone_bytes - zone_bytes / 8);
   const std::uint64_t reserve = SwitchReserve() + MinRoom();
   return room > reserve ? room - reserve : 0;
 }

@@ -42,6 +42,7 @@ struct MetalogSpace {
   std::uint64_t zone_bytes = 0;  // for frames, in the smallest zone
   std::uint32_t zones = 0;       // usable
   std::uint32_t block_size = 0;
+  std::uint32_t copies = 1;  // zones that each frame is written to
 
   // A log switch begins when less than this is left in a zone; the rest takes the commits during the switch.
   std::uint64_t SwitchReserve() const;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "format/edit_codec.h"
 
 namespace zenfs {
@@ -25,71 +27,128 @@ Error GenerationReader::Corrupt(const std::string& what) const {
 }
 
 Result<bool> GenerationReader::Read(const std::vector<MetazoneHead>& chain) {
-  if (out_.chain.empty()) zone_ = chain.front().info.id;
+  if (out_.places == 0) zone_ = chain.front().info.id;
   read_everything_ = true;
   std::size_t entered = 0;
-  for (const MetazoneHead& head : chain) {
-    const std::size_t index = head.header.chain_index;
-    if (index < out_.chain.size()) {
-      ++entered;
-      if (index + 1 < out_.chain.size()) continue;  // read to its end before
-    } else {
-      // A missing zone ends the generation, and so does the SwitchComplete.
-      if (complete_ || index != out_.chain.size()) break;
-      if (!out_.chain.empty() && head.header.previous != out_.chain.back()) break;
-      ++entered;
+  for (std::size_t first = 0; first < chain.size();) {
+    const LogHeader& header = chain[first].header;
+    std::size_t end = first + 1;
+    while (end < chain.size() && chain[end].header.chain_index == header.chain_index) ++end;
+    const std::span heads(chain.begin() + static_cast<std::ptrdiff_t>(first), end - first);
+    first = end;
+    if (header.chain_index + 1 < out_.places) {  // read to its end before
+      entered += heads.size();
+      continue;
     }
-    ZENFS_RETURN_IF_ERROR(ReadZone(head));
+    if (header.chain_index >= out_.places) {
+      // A missing place ends the generation, and so does the SwitchComplete.
+      if (complete_ || header.chain_index != out_.places) break;
+      if (out_.places != 0 && header.previous != primary_) break;
+    }
+    entered += heads.size();
+    ZENFS_RETURN_IF_ERROR(ReadPlace(heads));
   }
   read_everything_ = read_everything_ && entered == chain.size();
   return complete_;
 }
 
-bool GenerationReader::EnterZone(const MetazoneHead& head, ZoneReader& reader) {
-  const ParsedFrame header = ParseFrame(reader.View(layout_.header_at, layout_.block_size),
-                                        FrameSeed::Of(superblock_.seed, head.info.id, out_.generation, 0),
-                                        layout_.block_size, layout_.block_size);
-  if (!header.valid() || header.header.epoch != out_.frames) return false;  // frames before it are missing
-  zone_ = head.info.id;
-  seed_ = FrameSeed::Of(superblock_.seed, zone_, out_.generation, out_.salt);
-  out_.chain.push_back(zone_);
+bool GenerationReader::EnterPlace(std::span<const MetazoneHead> heads, std::vector<Copy>& copies) {
+  for (Copy& copy : copies) {
+    const ParsedFrame header = ParseFrame(copy.reader.View(layout_.header_at, layout_.block_size),
+                                          FrameSeed::Of(superblock_.seed, copy.info.id, out_.generation, 0),
+                                          layout_.block_size, layout_.block_size);
+    if (!header.valid() || header.header.epoch != out_.frames) return false;  // frames before it are missing
+  }
+  const LogHeader& header = heads.front().header;
+  zone_ = heads.front().info.id;
+  primary_ = header.copy == 0 ? zone_ : header.partner;
+  out_.copies = header.is_pair() ? 2 : 1;
+  if (heads.size() < out_.copies) out_.lost_copies.insert(header.partner);
+  for (const MetazoneHead& head : heads) out_.chain.push_back(head.info.id);
+  ++out_.places;
   out_.position = layout_.frames_at;
   ++out_.frames;
   return true;
 }
 
-ParsedFrame GenerationReader::FrameAt(std::uint64_t at, ZoneReader& reader) const {
-  const std::uint64_t limit = reader.end() - at;
-  ParsedFrame frame = ParseFrame(reader.View(at, layout_.block_size), seed_, layout_.block_size, limit);
+ParsedFrame GenerationReader::FrameAt(std::uint64_t at, Copy& copy) const {
+  if (at >= copy.reader.end()) return {};
+  const std::uint64_t limit = copy.reader.end() - at;
+  ParsedFrame frame =
+      ParseFrame(copy.reader.View(at, layout_.block_size), copy.seed, layout_.block_size, limit);
   if (frame.verdict == FrameVerdict::kTooShort) {
-    frame = ParseFrame(reader.View(at, frame.needed), seed_, layout_.block_size, limit);
+    frame = ParseFrame(copy.reader.View(at, frame.needed), copy.seed, layout_.block_size, limit);
   }
   return frame;
 }
 
-Status GenerationReader::ReadZone(const MetazoneHead& head) {
-  ZoneReader reader(device_, head.info.id, head.info.WrittenBytes());
-  const bool entered = !out_.chain.empty() && out_.chain.back() == head.info.id;
-  if (!entered && !EnterZone(head, reader)) {
+Result<ParsedFrame> GenerationReader::NextFrame(std::vector<Copy>& copies) {
+  ParsedFrame found;
+  std::vector<ZoneId> without;
+  for (Copy& copy : copies) {
+    const ParsedFrame frame = FrameAt(out_.position, copy);
+    if (!frame.valid() || frame.header.epoch != out_.frames) {
+      without.push_back(copy.info.id);
+    } else if (!found.valid()) {
+      found = frame;
+    } else if (!std::ranges::equal(frame.payload, found.payload) ||
+               frame.header.sequence != found.header.sequence || frame.header.kind != found.header.kind) {
+      return Fail(Corrupt(
+          fmt::format("zone {} has another frame there; ZenFS did not write this", copy.info.id.value)));
+    }
+  }
+  if (!found.valid()) return found;
+  out_.torn_copies.clear();
+  for (const ZoneId zone : without) {
+    if (out_.lost_copies.insert(zone).second) out_.torn_copies.insert(zone);
+  }
+  return found;
+}
+
+Status GenerationReader::ReadPlace(std::span<const MetazoneHead> heads) {
+  std::vector<Copy> copies;
+  std::uint64_t end = 0;
+  for (const MetazoneHead& head : heads) {
+    copies.emplace_back(device_, head.info,
+                        FrameSeed::Of(superblock_.seed, head.info.id, out_.generation, out_.salt));
+    end = std::max(end, head.info.WrittenBytes());
+  }
+  const bool entered = heads.front().header.chain_index + 1 == out_.places;
+  if (!entered && !EnterPlace(heads, copies)) {
     read_everything_ = false;
     return {};
   }
-  out_.capacity = head.info.capacity;
-  if (out_.position > reader.end()) {
-    return Fail(Corrupt(fmt::format("the zone now ends before it, at byte {}", reader.end())));
+  for (const MetazoneHead& head :
+       heads) {  // of a pair that was being begun, the reader may have seen one zone before
+    if (std::ranges::find(out_.chain, head.info.id) != out_.chain.end()) continue;
+    out_.chain.push_back(head.info.id);
+    out_.lost_copies.erase(head.info.id);
   }
-  while (out_.position < reader.end()) {
-    const ParsedFrame frame = FrameAt(out_.position, reader);
-    if (!frame.valid() || frame.header.epoch != out_.frames) break;
+  out_.capacity =
+      std::ranges::min(heads, {}, [](const MetazoneHead& head) { return head.info.capacity; }).info.capacity;
+  if (out_.position > end) {
+    return Fail(Corrupt(fmt::format("the zone now ends before it, at byte {}", end)));
+  }
+  while (out_.position < end) {
+    ZENFS_ASSIGN_OR_RETURN(const ParsedFrame frame, NextFrame(copies));
+    if (!frame.valid()) break;
     ZENFS_RETURN_IF_ERROR(Carry(frame));
     out_.position += frame.header.BytesOnDevice(layout_.block_size);
     ++out_.frames;
   }
-  read_everything_ = read_everything_ && out_.position == reader.end();
+  for (const Copy& copy : copies) read_everything_ = read_everything_ && out_.position == copy.reader.end();
   if (!complete_) return {};
-  const bool writable = IsActive(head.info.condition);
-  out_.tail_is_clean = out_.position == reader.end() && (writable || out_.position == out_.capacity);
-  return CheckTail(reader);
+  NoteTail(copies);
+  return CheckTail(copies);
+}
+
+void GenerationReader::NoteTail(std::span<const Copy> copies) {
+  out_.tail.clear();
+  for (const Copy& copy : copies) {
+    const bool writable = IsActive(copy.info.condition) || out_.position == copy.info.capacity;
+    if (out_.position == copy.reader.end() && writable && !out_.lost_copies.contains(copy.info.id))
+      out_.tail.push_back(copy.info.id);
+  }
 }
 
 Status GenerationReader::Carry(const ParsedFrame& frame) {
@@ -106,7 +165,11 @@ Status GenerationReader::Carry(const ParsedFrame& frame) {
     }
     case FrameKind::kCommit: return CarryCommit(frame);
     case FrameKind::kSwitchComplete: return CarrySwitchComplete(frame);
-    case FrameKind::kSwitchBegin: out_.doubt = "a log switch had begun"; return {};
+    case FrameKind::kSwitchBegin: {
+      const std::uint32_t copies = DecodeSwitchBegin(frame.payload);
+      out_.announced_copies = std::min(out_.announced_copies.value_or(copies), copies);
+      return {};
+    }
     default: return Fail(Corrupt("a frame of a kind that does not belong here"));
   }
 }
@@ -134,7 +197,7 @@ Status GenerationReader::CarrySwitchComplete(const ParsedFrame& frame) {
   const auto record = DecodeSwitchComplete(frame.payload);
   if (!record) return Fail(record.error());
   if (complete_ || record->frames != out_.frames || record->sequence != out_.sequence ||
-      record->chain_index + 1 != out_.chain.size()) {
+      record->chain_index + 1 != out_.places) {
     return Fail(
         Corrupt(fmt::format("it claims to follow commit {} and frame {}, but replay ended at commit {}",
                             record->sequence, record->frames, out_.sequence)));
@@ -145,15 +208,17 @@ Status GenerationReader::CarrySwitchComplete(const ParsedFrame& frame) {
 
 // After the SwitchComplete, each frame is durable before the next one is written. So a valid frame after an invalid one
 // proves that the invalid one was durable.
-Status GenerationReader::CheckTail(ZoneReader& reader) {
-  for (std::uint64_t at = out_.position; at < reader.end(); at += layout_.block_size) {
-    const ParsedFrame frame = FrameAt(at, reader);
-    if (!frame.valid() || frame.header.epoch < out_.frames) continue;
-    const std::uint64_t last =
-        frame.header.kind == FrameKind::kCommit ? frame.header.sequence - 1 : frame.header.sequence;
-    return Fail(Corrupt("it cannot be read, but later frames can: " +
-                        (last > out_.sequence ? CommitsText(out_.sequence + 1, last) + " may be missing"
-                                              : std::string("no commit is missing between them"))));
+Status GenerationReader::CheckTail(std::vector<Copy>& copies) {
+  for (Copy& copy : copies) {
+    for (std::uint64_t at = out_.position; at < copy.reader.end(); at += layout_.block_size) {
+      const ParsedFrame frame = FrameAt(at, copy);
+      if (!frame.valid() || frame.header.epoch < out_.frames) continue;
+      const std::uint64_t last =
+          frame.header.kind == FrameKind::kCommit ? frame.header.sequence - 1 : frame.header.sequence;
+      return Fail(Corrupt("it cannot be read, but later frames can: " +
+                          (last > out_.sequence ? CommitsText(out_.sequence + 1, last) + " may be missing"
+                                                : std::string("no commit is missing between them"))));
+    }
   }
   return {};
 }

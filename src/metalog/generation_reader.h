@@ -1,5 +1,9 @@
 // Replays the frames of one generation of the metadata log over the zones of its chain. Internal to metalog/.
 //
+// A place of the chain is one zone, or a pair of zones with the same frames at the same offsets. Of a pair, each frame is
+// taken from the zone where it is valid; a frame that is valid in one zone only is as good as one in both, because nothing
+// tells whether the other zone lost it or never got it.
+//
 // States, and the events that end them:
 //   snapshot and catch-up --SwitchComplete--> complete --first invalid frame--> end of the log
 //                         --invalid frame, no next zone--> not complete (Read returns false)
@@ -10,6 +14,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +40,7 @@ class GenerationReader {
   // `first`: the header of any zone of the generation. `device` and `superblock` must outlive the reader.
   GenerationReader(ZonedDevice& device, const Superblock& superblock, const LogHeader& first);
 
-  // `chain`: the zones of the generation that were found, by chain index, at least one.
+  // `chain`: the zones of the generation that were found, by chain index and copy, at least one.
   // Returns true if the generation is complete and was replayed, false if it ends before its SwitchComplete.
   // Errors: kCorruption if durable commits are missing or contradict the state.
   [[nodiscard]] Result<bool> Read(const std::vector<MetazoneHead>& chain);
@@ -47,27 +52,40 @@ class GenerationReader {
   std::uint64_t sequence() const { return out_.sequence; }
   // "its frame 3 in zone 1 at byte 12288 cannot be read"
   std::string where_it_ended() const;
-  // Call after Read returned true. `doubt` has a value if a log switch had begun; its text is meaningless.
+  // Call after Read returned true.
   Replayed Take() { return std::move(out_); }
 
  private:
-  // Returns false if frames between the chain so far and this zone are missing.
-  bool EnterZone(const MetazoneHead& head, ZoneReader& reader);
-  Status ReadZone(const MetazoneHead& head);
-  ParsedFrame FrameAt(std::uint64_t at, ZoneReader& reader) const;
+  // One zone of the place that is being read.
+  struct Copy {
+    Copy(ZonedDevice& device, const ZoneInfo& zone, FrameSeed its_seed)
+        : info(zone), seed(its_seed), reader(device, zone.id, zone.WrittenBytes()) {}
+
+    const ZoneInfo info;
+    const FrameSeed seed;
+    ZoneReader reader;
+  };
+
+  // Returns false if frames between the chain so far and this place are missing.
+  bool EnterPlace(std::span<const MetazoneHead> heads, std::vector<Copy>& copies);
+  Status ReadPlace(std::span<const MetazoneHead> heads);
+  ParsedFrame FrameAt(std::uint64_t at, Copy& copy) const;
+  // The frame at the position, from the first copy that has it; invalid if none has.
+  Result<ParsedFrame> NextFrame(std::vector<Copy>& copies);
+  void NoteTail(std::span<const Copy> copies);
   Status Carry(const ParsedFrame& frame);
   Status CarryCommit(const ParsedFrame& frame);
   Status CarrySwitchComplete(const ParsedFrame& frame);
   // Fails if a valid frame follows the end of the log: the missing frames were durable then.
-  Status CheckTail(ZoneReader& reader);
+  Status CheckTail(std::vector<Copy>& copies);
   Error Corrupt(const std::string& what) const;
 
   ZonedDevice& device_;
   const Superblock& superblock_;
   const MetazoneLayout layout_;
   Replayed out_;
-  ZoneId zone_;
-  FrameSeed seed_;
+  ZoneId zone_;     // copy 0 of the place that was read last, or its only readable one
+  ZoneId primary_;  // copy 0 of that place, readable or not
   bool complete_ = false;
   bool read_everything_ = false;
 };

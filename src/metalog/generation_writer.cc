@@ -4,12 +4,45 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/assert.h"
 #include "format/metalog_payload.h"
 #include "metalog/flush.h"
 
 namespace zenfs {
+namespace {
+
+// Longer writes go to one zone after the other: they are bound by the bandwidth of the device, and may need several
+// commands.
+constexpr std::uint64_t kMostTogether = 64 << 10;
+
+void PutFrame(const FrameHeader& header, std::string_view payload, FrameSeed seed, ByteSpan into) {
+  std::ranges::copy(AsBytes(payload), into.data() + kFrameHeaderBytes);
+  const std::size_t used = kFrameHeaderBytes + payload.size();
+  std::memset(into.data() + used, 0, into.size() - used);
+  SealFrame(into, header, seed);
+}
+
+}  // namespace
+
+void PutHead(const Superblock& superblock, const LogHeader& header, ZoneId zone, std::uint64_t ordinal,
+             const MetazoneLayout& layout, AlignedBuffer& buffer) {
+  std::memset(buffer.data(), 0, layout.frames_at);
+  const std::string copy = EncodeSuperblock(superblock);
+  std::memcpy(buffer.data(), copy.data(), copy.size());
+  const std::string payload = EncodeLogHeader(header);
+  const FrameHeader frame{.kind = FrameKind::kLogHeader,
+                          .payload_bytes = static_cast<std::uint32_t>(payload.size()),
+                          .sequence = header.base_sequence,
+                          .file_offset = header.generation,
+                          .epoch = ordinal,
+                          .stable_sequence = header.base_sequence};
+  // Salt 0, because a reader learns the salt from this frame.
+  PutFrame(frame, payload, FrameSeed::Of(superblock.seed, zone, header.generation, 0),
+           {buffer.data() + layout.header_at, layout.frames_at - layout.header_at});
+}
 
 GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
                                    Start start)
@@ -22,6 +55,7 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       base_sequence_(start.base_sequence),
       keep_(std::move(start.keep)),
       after_(start.after),
+      wanted_copies_(start.copies),
       sequence_(start.base_sequence) {}
 
 GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
@@ -33,13 +67,24 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       generation_(resume.generation),
       salt_(resume.salt),
       base_sequence_(0),
-      after_(resume.chain.back()),
+      after_(resume.tail.back()),
+      wanted_copies_(1),
       chain_(std::move(resume.chain)),
-      seed_(FrameSeed::Of(superblock.seed, chain_.back(), generation_, salt_)),
+      places_(resume.places),
+      primary_(resume.tail.front()),
       capacity_(resume.capacity),
       position_(resume.position),
       ordinal_(resume.ordinal),
-      sequence_(resume.sequence) {}
+      sequence_(resume.sequence) {
+  for (const ZoneId zone : resume.tail)
+    copies_.push_back({.zone = zone, .seed = SeedIn(zone), .buffer = {}, .written = {}});
+}
+
+std::vector<ZoneId> GenerationWriter::tail() const {
+  std::vector<ZoneId> zones;
+  for (const Copy& copy : copies_) zones.push_back(copy.zone);
+  return zones;
+}
 
 // Checked in all builds: a mount would not find a commit with a wrong sequence or outside its zone.
 Status GenerationWriter::CheckNextCommit(std::uint64_t first_sequence, std::uint64_t last_sequence) const {
@@ -63,75 +108,105 @@ std::uint64_t GenerationWriter::PayloadRoom(std::uint64_t reserve) const {
 
 // A zone with room left would stay active beside the next one.
 Status GenerationWriter::CloseZone() {
-  if (room() == 0) return {};
-  ZENFS_RETURN_IF_ERROR(device_.Finish(zone()));
-  EndZone();
+  for (const Copy& copy : copies_) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device_.ReportZone(copy.zone));
+    if (IsActive(info.condition)) ZENFS_RETURN_IF_ERROR(device_.Finish(copy.zone));
+  }
+  position_ = capacity_;
   return {};
 }
 
 Status GenerationWriter::BeginZone() {
-  const ZoneId previous = chain_.empty() ? kNoZone : zone();
-  if (!chain_.empty()) ZENFS_RETURN_IF_ERROR(CloseZone());
-  ZENFS_ASSIGN_OR_RETURN(const Metazones::Target target,
-                         zones_.Take(keep_, chain_, chain_.empty() ? after_ : zone()));
-  chain_.push_back(target.zone);
-  seed_ = FrameSeed::Of(superblock_.seed, target.zone, generation_, salt_);
-  capacity_ = target.capacity;
+  const ZoneId previous = primary_;
+  ZoneId after = copies_.empty() ? after_ : zone();
+  if (!copies_.empty()) ZENFS_RETURN_IF_ERROR(CloseZone());
+  std::vector<Metazones::Target> targets;
+  std::vector<ZoneId> own = chain_;
+  for (std::uint32_t i = 0; i < wanted_copies_; ++i) {
+    ZENFS_ASSIGN_OR_RETURN(targets.emplace_back(), zones_.Take(keep_, own, after));
+    after = targets.back().zone;
+    own.push_back(after);
+  }
+  chain_ = std::move(own);
+  ++places_;
+  primary_ = targets.front().zone;
+  copies_.clear();
+  capacity_ = std::ranges::min(targets, {}, &Metazones::Target::capacity).capacity;
+  for (const Metazones::Target& target : targets)
+    copies_.push_back({.zone = target.zone, .seed = SeedIn(target.zone), .buffer = {}, .written = {}});
   position_ = 0;
-  return WriteHead(target.zone, previous);
+  return WriteHead(previous);
 }
 
-Status GenerationWriter::WriteHead(ZoneId zone, ZoneId previous) {
-  if (buffer_.capacity() < layout_.frames_at) buffer_ = AlignedBuffer(layout_.frames_at);
-  std::memset(buffer_.data(), 0, layout_.frames_at);
-  const std::string superblock = EncodeSuperblock(superblock_);
-  std::memcpy(buffer_.data(), superblock.data(), superblock.size());
-  const LogHeader header{.generation = generation_,
-                         .salt = salt_,
-                         .chain_index = chain_index(),
-                         .previous = previous,
-                         .base_sequence = base_sequence_};
-  // Salt 0, because a reader learns the salt from this frame.
-  const FrameSeed seed = FrameSeed::Of(superblock_.seed, zone, generation_, 0);
-  Build(layout_.header_at, FrameKind::kLogHeader, EncodeLogHeader(header), seed, base_sequence_,
-        base_sequence_);
+Status GenerationWriter::WriteHead(ZoneId previous) {
+  Reserve(layout_.frames_at);
+  LogHeader header{.generation = generation_,
+                   .salt = salt_,
+                   .chain_index = chain_index(),
+                   .previous = previous,
+                   .base_sequence = base_sequence_};
+  for (std::uint32_t i = 0; i < copies(); ++i) {
+    Copy& copy = copies_[i];
+    header.copy = i;
+    if (copies() == 2) header.partner = copies_[1 - i].zone;
+    PutHead(superblock_, header, copy.zone, ordinal_, layout_, copy.buffer);
+  }
   const FlushMark mark = FlushMark::Now(device_);
   ZENFS_RETURN_IF_ERROR(Send(layout_.frames_at));
   ++ordinal_;
   return FlushWrittenSince(device_, mark);
 }
 
-std::uint64_t GenerationWriter::Build(std::size_t at, FrameKind kind, std::string_view payload,
-                                      FrameSeed seed, std::uint64_t first_sequence,
-                                      std::uint64_t last_sequence) {
-  const FrameHeader header{.kind = kind,
-                           .payload_bytes = static_cast<std::uint32_t>(payload.size()),
-                           .sequence = first_sequence,
-                           .file_offset = generation_,
-                           .epoch = ordinal_,
-                           .stable_sequence = last_sequence};
-  const std::uint64_t length = header.BytesOnDevice(layout_.block_size);
-  const std::size_t used = kFrameHeaderBytes + payload.size();
-  std::ranges::copy(AsBytes(payload), buffer_.data() + at + kFrameHeaderBytes);
-  std::memset(buffer_.data() + at + used, 0, length - used);
-  SealFrame({buffer_.data() + at, length}, header, seed);
-  return length;
+void GenerationWriter::Reserve(std::uint64_t bytes) {
+  for (Copy& copy : copies_) {
+    if (copy.buffer.capacity() < bytes) copy.buffer = AlignedBuffer(bytes);
+  }
+}
+
+void GenerationWriter::WriteBoth(std::uint64_t bytes) {
+  if (queue_ == nullptr) queue_ = device_.CreateQueue(copies_.size());
+  std::vector<IoRequest> requests(copies_.size());
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    requests[i].kind = IoRequest::Kind::kWrite;
+    requests[i].offset = PlaceIn(copies_[i]);
+    requests[i].write_from = copies_[i].buffer.View(0, bytes);
+    queue_->Submit(&requests[i]);
+  }
+  std::vector<IoRequest*> done;
+  while (done.size() < requests.size()) queue_->Reap(requests.size() - done.size(), done);
+  for (std::size_t i = 0; i < copies_.size(); ++i) copies_[i].written = std::move(requests[i].status);
 }
 
 Status GenerationWriter::Send(std::uint64_t bytes) {
   ZENFS_ASSERT(IsMultiple(position_, layout_.block_size) && IsMultiple(bytes, layout_.block_size));
   ZENFS_ASSERT(position_ <= capacity_ && bytes <= capacity_ - position_);
-  const DeviceOffset to = device_.geometry().ZoneStart(zone()) + position_;
-  if (Status written = device_.Write(to, buffer_.View(0, bytes)); !written.ok()) {
-    const Code code = written.error().code();
+  if (copies_.size() > 1 && bytes <= kMostTogether) {
+    WriteBoth(bytes);
+  } else {
+    for (Copy& copy : copies_) copy.written = device_.Write(PlaceIn(copy), copy.buffer.View(0, bytes));
+  }
+  std::size_t good = 0;
+  std::optional<Error> worst;
+  for (const Copy& copy : copies_) {
+    if (copy.written.ok()) {
+      ++good;
+      continue;
+    }
+    const Code code = copy.written.error().code();
     const bool full = code == Code::kZoneFull;
     // kBusy means that no slot is free; the zone itself is good.
     if (code != Code::kBusy)
-      zones_.Distrust(zone(), full ? Metazones::Trust::kEndedEarly : Metazones::Trust::kBad);
-    return Fail(written.error().With(fmt::format("metadata zone {} at byte {}", zone().value, position_)));
+      zones_.Distrust(copy.zone, full ? Metazones::Trust::kEndedEarly : Metazones::Trust::kBad);
+    if (!worst || worst->code() == Code::kBusy)
+      worst =
+          copy.written.error().With(fmt::format("metadata zone {} at byte {}", copy.zone.value, position_));
   }
+  bytes_written_.fetch_add(good * bytes, std::memory_order_relaxed);
+  // The other zone of the pair has the frame, whatever the error. So it is not the device as a whole that fails, and the
+  // frame may be written again to other zones.
+  if (worst && good != 0) return Fail(worst->As(Code::kZoneFull));
+  if (worst) return Fail(*worst);
   position_ += bytes;
-  bytes_written_.fetch_add(bytes, std::memory_order_relaxed);
   return {};
 }
 
@@ -141,9 +216,16 @@ Status GenerationWriter::Write(FrameKind kind, std::string_view payload, std::ui
     return Fail(Code::kNoSpace, fmt::format("{} bytes do not fit the {} that metadata zone {} has left",
                                             payload.size(), room(), zone().value));
   }
-  const std::uint64_t need = RoundUp(kFrameHeaderBytes + payload.size(), layout_.block_size);
-  if (buffer_.capacity() < need) buffer_ = AlignedBuffer(need);
-  ZENFS_RETURN_IF_ERROR(Send(Build(0, kind, payload, seed_, first_sequence, last_sequence)));
+  const FrameHeader header{.kind = kind,
+                           .payload_bytes = static_cast<std::uint32_t>(payload.size()),
+                           .sequence = first_sequence,
+                           .file_offset = generation_,
+                           .epoch = ordinal_,
+                           .stable_sequence = last_sequence};
+  const std::uint64_t bytes = header.BytesOnDevice(layout_.block_size);
+  Reserve(bytes);
+  for (Copy& copy : copies_) PutFrame(header, payload, copy.seed, {copy.buffer.data(), bytes});
+  ZENFS_RETURN_IF_ERROR(Send(bytes));
   ++ordinal_;
   sequence_ = last_sequence;
   return {};

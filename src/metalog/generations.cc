@@ -9,12 +9,20 @@
 #include "metalog/zone_reader.h"
 
 namespace zenfs {
+namespace {
+
+std::pair<std::uint32_t, std::uint32_t> PlaceAndCopy(const MetazoneHead& head) {
+  return {head.header.chain_index, head.header.copy};
+}
+
+}  // namespace
 
 Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) {
   std::map<Key, std::vector<MetazoneHead>> groups;
   std::vector<ZoneInfo> headless;
   for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
     const std::optional<LogHeader>& head = fingerprint.heads[i];
+    if (head && head->is_spare()) continue;
     if (head) {
       groups[{head->generation, head->salt}].push_back({.info = fingerprint.zones[i], .header = *head});
     } else if (fingerprint.zones[i].WrittenBytes() != 0) {
@@ -25,7 +33,7 @@ Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) 
   Found found;
   for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
     const auto& [key, heads] = *group;
-    std::ranges::sort(group->second, {}, [](const MetazoneHead& head) { return head.header.chain_index; });
+    std::ranges::sort(group->second, {}, PlaceAndCopy);
     ZENFS_RETURN_IF_ERROR(RefuseIfAmbiguous(heads));
     GenerationReader& reader =
         readers_.try_emplace(key, device_, superblock_, heads.front().header).first->second;
@@ -33,6 +41,7 @@ Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) 
     if (!complete) {
       if (!reader.read_everything()) ZENFS_RETURN_IF_ERROR(RefuseIfProven(heads, reader));
       found.newer_incomplete = true;
+      if (!heads.front().header.is_pair()) found.newer_copies = 1;
       continue;
     }
     for (auto newer = groups.rbegin(); newer != group; ++newer) {
@@ -44,22 +53,31 @@ Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) 
     return found;
   }
   ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(headless, 0));
-  return Fail(Code::kCorruption,
-              fmt::format("{}: no metadata zone holds a complete generation of the metadata log; if mkfs "
-                          "was cut off run it again with --force, else restore from a backup",
-                          device_.name()));
+  for (const auto& [key, heads] : groups)
+    ZENFS_RETURN_IF_ERROR(RefuseIfCommitted(heads, readers_.at(key), Replayed{}));
+  // mkfs resets all metadata zones before it writes generation 1, and writes to the others after that.
+  std::size_t first_generation = 0;
+  for (const auto& [key, heads] : groups) first_generation += key.first == 1 ? heads.size() : 0;
+  const auto untouched = std::ranges::count(fingerprint.zones, ZoneCondition::kEmpty, &ZoneInfo::condition);
+  const bool mkfs_was_cut_off =
+      first_generation + static_cast<std::size_t>(untouched) == fingerprint.zones.size();
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{}: no metadata zone holds a complete generation of the metadata log; {}", device_.name(),
+                  mkfs_was_cut_off ? "mkfs was cut off: run it again with --force"
+                                   : "zenfs check --repair rebuilds what can be read; otherwise restore "
+                                     "from a backup"));
 }
 
 Status Generations::RefuseIfAmbiguous(std::span<const MetazoneHead> heads) const {
-  const auto index = [](const MetazoneHead& head) { return head.header.chain_index; };
-  const auto twice = std::ranges::adjacent_find(heads, {}, index);
+  const auto twice = std::ranges::adjacent_find(heads, {}, PlaceAndCopy);
   if (twice == heads.end()) return {};
   return Fail(
       Code::kCorruption,
       fmt::format("{}: metadata zones {} and {} both claim to be zone {} of generation {} of the metadata "
                   "log; ZenFS did not write this: restore from a backup",
-                  device_.name(), twice->info.id.value, std::next(twice)->info.id.value, index(*twice),
-                  twice->header.generation));
+                  device_.name(), twice->info.id.value, std::next(twice)->info.id.value,
+                  twice->header.chain_index, twice->header.generation));
 }
 
 Status Generations::RefuseIfProven(std::span<const MetazoneHead> heads, const GenerationReader& reader) {

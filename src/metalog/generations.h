@@ -27,6 +27,8 @@ class Generations {
   struct Found {
     GenerationReader* reader = nullptr;  // of the newest complete generation; valid until the next call
     bool newer_incomplete = false;       // a higher generation exists that is not complete (yet)
+    std::uint32_t newer_copies =
+        2;  // if so: the zones in which each of its frames was written; the fewest of all such
   };
   // `fingerprint`: of the metadata zones now. Errors: kCorruption as for Replay. After an error, discard this object.
   [[nodiscard]] Result<Found> Read(const LogFingerprint& fingerprint);
@@ -34,7 +36,7 @@ class Generations {
  private:
   using Key = std::pair<std::uint64_t, std::uint64_t>;  // generation, salt
 
-  // Each zone of a generation has its own place in the chain. `heads`: in the order of the chain.
+  // Each zone of a generation has its own place and copy in the chain. `heads`: in the order of the chain.
   Status RefuseIfAmbiguous(std::span<const MetazoneHead> heads) const;
   // A generation whose frames end before its SwitchComplete never happened. If its SwitchComplete is found later in its
   // zones, the generation was complete and frames were lost. The salt must match: a torn write may leave the

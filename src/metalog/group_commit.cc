@@ -72,7 +72,7 @@ Status GroupCommit::Admit(const CommitCall& call) {
     return Fail(Code::kShutdown, fmt::format("{}: the metadata log was stopped", log_.device.name()));
   const std::uint64_t zone = log_.space().zone_bytes;
   const std::uint64_t most = std::min<std::uint64_t>(
-      kMaxFramePayload, zone - std::min(zone, 3 * std::uint64_t{log_.layout.block_size}));
+      kMaxFramePayload, zone - std::min(zone, (2 + log_.copies) * std::uint64_t{log_.layout.block_size}));
   if (call.encoded.size() + kMaxCountBytes > most) {
     return Fail(Code::kNoSpace,
                 fmt::format("{}: a commit of {} bytes is too large for a metadata zone (at most {} bytes)",
@@ -94,9 +94,9 @@ Status GroupCommit::CheckSpace(Growth growth, std::uint64_t bytes) const {
   const std::uint64_t limit = space.SnapshotLimit(growth);
   if (used + bytes <= limit) return {};
   return Fail(Code::kNoSpace,
-              fmt::format("{}: the metadata zones are full ({} of {} bytes): delete files, or make the "
-                          "file system with more metadata zones",
-                          log_.device.name(), used, limit));
+              fmt::format("{}: the metadata zones are full ({} of {} bytes): delete files, or restore a "
+                          "backup after zenfs mkfs --metadata-zones with more than {} zones",
+                          log_.device.name(), used, limit, log_.zones.zones().size()));
 }
 
 Status GroupCommit::CheckRoom(std::uint64_t bytes) const {
@@ -144,8 +144,9 @@ void GroupCommit::Lead(CommitCall& self) {
 }
 
 CommitBatch GroupCommit::TakeBatch() {
-  // The last block stays free for the SwitchBegin frame.
-  const std::uint64_t room = log_.current.writer().PayloadRoom(log_.layout.block_size);
+  // The last blocks stay free for the SwitchBegin frames: one, or a second one if the log switch finds zones for one copy only.
+  const std::uint64_t room =
+      log_.current.writer().PayloadRoom(std::uint64_t{log_.copies} * log_.layout.block_size);
   return log_.queue.TakeBatch(log_.stats.sequence + 1, std::min(kMaxBatchBytes, room), room);
 }
 

@@ -25,6 +25,7 @@ class Scan {
     std::set<GenerationKey> keys;
     for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
       if (fingerprint.heads[i]) {
+        heads_[fingerprint.zones[i].id] = *fingerprint.heads[i];
         keys.insert({fingerprint.heads[i]->generation, fingerprint.heads[i]->salt});
       } else {
         AddKeysOfHeadless(fingerprint.zones[i], keys);
@@ -38,10 +39,14 @@ class Scan {
       }
     }
     for (auto& [key, generation] : generations_) {
-      std::ranges::sort(generation.frames, {}, &MetadataFrame::ordinal);
+      std::ranges::stable_sort(generation.frames, {}, &MetadataFrame::ordinal);
+      const auto twice = std::ranges::unique(generation.frames, {}, &MetadataFrame::ordinal);
+      generation.frames.erase(twice.begin(), twice.end());
       out_.generations.push_back(std::move(generation));
     }
     DropTailsOfEarlierZones();
+    AddMissingCopies();
+    FindWholeCopies();
     std::ranges::sort(out_.flaws, {}, [](const MetadataFlaw& flaw) { return std::pair(flaw.zone, flaw.at); });
     return std::move(out_);
   }
@@ -89,13 +94,62 @@ class Scan {
     std::erase_if(out_.flaws, [&](const MetadataFlaw& flaw) {
       if (flaw.kind != MetadataFlaw::Kind::kTail) return false;
       const auto it = std::ranges::find(out_.generations, flaw.generation, &ScannedGeneration::generation);
-      return it != out_.generations.end() && !it->frames.empty() && it->frames.back().zone != flaw.zone;
+      if (it == out_.generations.end() || it->frames.empty()) return false;
+      const ZoneId last = it->frames.back().zone;
+      return flaw.zone != last && flaw.zone != PartnerOf(last);
     });
+  }
+
+  // Zones that were reset, or hold something else, although the newest generation has them as the other zone of a pair.
+  void AddMissingCopies() {
+    std::uint64_t newest = 0;
+    for (const auto& [zone, head] : heads_) newest = std::max(newest, head.generation);
+    for (const auto& [zone, head] : heads_) {
+      if (head.generation != newest || !head.is_pair()) continue;
+      const bool told = std::ranges::find(out_.flaws, head.partner, &MetadataFlaw::zone) != out_.flaws.end();
+      const auto other = heads_.find(head.partner);
+      const bool there = other != heads_.end() && other->second.generation == newest;
+      if (told || there) continue;
+      out_.flaws.push_back({head.partner, layout_.header_at, layout_.frames_at - layout_.header_at, newest,
+                            MetadataFlaw::Kind::kLogHeader});
+    }
+  }
+
+  // Both zones of a pair hold the same at the same offsets.
+  void FindWholeCopies() {
+    const auto end_of = [this](ZoneId zone) {
+      const auto it = std::ranges::find(out_.zones, zone, &ZoneInfo::id);
+      return it == out_.zones.end() ? 0 : it->WrittenBytes();
+    };
+    for (MetadataFlaw& flaw : out_.flaws) {
+      const std::optional<ZoneId> partner = PartnerOf(flaw.zone);
+      if (!partner) continue;
+      const bool whole = std::ranges::none_of(out_.flaws, [&](const MetadataFlaw& other) {
+        return other.zone == *partner && other.at < flaw.at + flaw.bytes && flaw.at < other.at + other.bytes;
+      });
+      const bool there = flaw.kind == MetadataFlaw::Kind::kOffline || flaw.at < end_of(*partner);
+      if (whole && there) flaw.whole_in = partner;
+    }
+  }
+
+  // The other zone of the newest pair that the zone belongs to, if that one's header can be read.
+  std::optional<ZoneId> PartnerOf(ZoneId zone) const {
+    const std::pair<const ZoneId, LogHeader>* newest = nullptr;
+    for (const auto& entry : heads_) {
+      const bool names_it = entry.second.is_pair() && entry.second.partner == zone;
+      if (names_it && (newest == nullptr || entry.second.generation > newest->second.generation))
+        newest = &entry;
+    }
+    const auto own = heads_.find(zone);
+    const bool newer =
+        newest != nullptr && own != heads_.end() && own->second.generation > newest->second.generation;
+    return newest == nullptr || newer ? std::nullopt : std::optional(newest->first);
   }
 
   ZonedDevice& device_;
   const Superblock& superblock_;
   const MetazoneLayout layout_;
+  std::map<ZoneId, LogHeader> heads_;
   std::map<GenerationKey, ScannedGeneration> generations_;
   MetadataScan out_;
 };
@@ -137,6 +191,12 @@ Status ReadScanned(ZonedDevice& device, const Superblock& superblock, const Scan
 }
 
 std::string FlawText(const MetadataFlaw& flaw) {
+  if (flaw.whole_in) {
+    MetadataFlaw alone = flaw;
+    alone.whole_in.reset();
+    return fmt::format("{}; the other copy, in metadata zone {}, is whole", FlawText(alone),
+                       flaw.whole_in->value);
+  }
   const std::string of = flaw.generation == 0 ? "" : fmt::format(" of generation {}", flaw.generation);
   std::string where = fmt::format("metadata zone {}, byte {}", flaw.zone.value, flaw.at);
   switch (flaw.kind) {

@@ -20,7 +20,7 @@ namespace zenfs {
 struct ScannedGeneration {
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;
-  std::vector<MetadataFrame> frames;  // by ordinal
+  std::vector<MetadataFrame> frames;  // by ordinal; of those that are in two zones, one
   // The last commit before its SwitchComplete, if that frame is valid.
   std::optional<std::uint64_t> complete_sequence;
 };
@@ -38,6 +38,8 @@ struct MetadataFlaw {
     kTail,        // after the last frame: damage, or a frame cut off by a power loss
     kOffline,     // the whole zone
   } kind = Kind::kFrames;
+  // If the other zone of the pair holds the same range whole, that zone: nothing is lost.
+  std::optional<ZoneId> whole_in;
 };
 
 struct MetadataScan {

@@ -1,9 +1,11 @@
 #include "metalog/metalog.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/aligned_buffer.h"
 #include "base/random.h"
 #include "format/metalog_payload.h"
 #include "metalog/flush.h"
@@ -34,10 +36,10 @@ Status CheckZones(ZonedDevice& device, const Superblock& superblock) {
   return {};
 }
 
-// Active zones of the metadata log: the current one and the one of a log switch.
+// Active zones of each copy of the metadata log: the current one and the one of a log switch.
 constexpr std::uint32_t kSlots = 2;
 
-// Writes a complete, durable generation that has room for commits after its SwitchComplete.
+// Writes a complete, durable generation with `start.copies` copies that has room for commits after its SwitchComplete.
 Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
                        GenerationWriter::Start start, const State& state) {
   const std::uint64_t sequence = start.base_sequence;
@@ -46,7 +48,8 @@ Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazo
   ZENFS_RETURN_IF_ERROR(WriteSnapshot(writer, state, sequence));
   const MetalogSpace space{.zone_bytes = SmallestZone(device, superblock),
                            .zones = zones.usable(),
-                           .block_size = device.geometry().block_size};
+                           .block_size = device.geometry().block_size,
+                           .copies = CopiesOf(superblock, device.geometry())};
   if (writer.room() < space.block_size + space.MinRoom()) ZENFS_RETURN_IF_ERROR(writer.BeginZone());
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   const SwitchComplete complete{.salt = writer.salt(),
@@ -57,6 +60,34 @@ Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazo
       writer.Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence, sequence));
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
   return {};
+}
+
+// The same with as many copies as the volume wants, or with one if too few zones are good.
+Status WriteCopies(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
+                   GenerationWriter::Start start, const State& state) {
+  start.copies = CopiesOf(superblock, device.geometry());
+  const Status written = WriteGeneration(device, superblock, zones, start, state);
+  if (start.copies == 1 || written.ok() || written.error().code() != Code::kNoSpace) return written;
+  ++start.generation;
+  start.salt = RandomSeed();
+  start.copies = 1;
+  return WriteGeneration(device, superblock, zones, std::move(start), state);
+}
+
+// The zones that generation 1 does not use get a copy of the superblock. If the device has few slots they are finished, so that
+// they hold none. A zone that can't be written is left: generation 1 is there.
+void WriteSpares(ZonedDevice& device, const Superblock& superblock) {
+  const Geometry& geometry = device.geometry();
+  const MetazoneLayout layout(geometry.block_size);
+  const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
+  AlignedBuffer buffer(layout.frames_at);
+  for (const ZoneId zone : superblock.metadata_zones) {
+    const Result<ZoneInfo> info = device.ReportZone(zone);
+    if (!info || info->condition != ZoneCondition::kEmpty) continue;
+    PutHead(superblock, LogHeader{}, zone, 0, layout, buffer);
+    const Status written = device.Write(info->start, buffer.View(0, layout.frames_at));
+    if (!written.ok() || limited) IgnoreError(device.Finish(zone));
+  }
 }
 
 }  // namespace
@@ -70,13 +101,15 @@ Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::s
   Metazones zones(device, superblock);
   zones.ResetAllBut({});
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
-  return WriteGeneration(device, superblock, zones,
-                         {.generation = 1,
-                          .salt = RandomSeed(),
-                          .base_sequence = 0,
-                          .keep = {},
-                          .after = superblock.metadata_zones.back()},
-                         state);
+  ZENFS_RETURN_IF_ERROR(WriteCopies(device, superblock, zones,
+                                    {.generation = 1,
+                                     .salt = RandomSeed(),
+                                     .base_sequence = 0,
+                                     .keep = {},
+                                     .after = superblock.metadata_zones.back()},
+                                    state));
+  WriteSpares(device, superblock);
+  return FlushDevice(device);
 }
 
 Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const State& state,
@@ -87,14 +120,14 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
   Metazones zones(device, superblock);
   Status result;
   for (std::size_t attempt = 0; attempt <= superblock.metadata_zones.size(); ++attempt) {
-    result = WriteGeneration(
-        device, superblock, zones,
-        {.generation = wanted.generation + attempt,
-         .salt = RandomSeed(),
-         .base_sequence = wanted.sequence,
-         .keep = wanted.keep,
-         .after = wanted.keep.empty() ? superblock.metadata_zones.back() : wanted.keep.back()},
-        state);
+    result =
+        WriteCopies(device, superblock, zones,
+                    {.generation = wanted.generation + 2 * attempt,
+                     .salt = RandomSeed(),
+                     .base_sequence = wanted.sequence,
+                     .keep = wanted.keep,
+                     .after = wanted.keep.empty() ? superblock.metadata_zones.back() : wanted.keep.back()},
+                    state);
     if (result.ok() || result.error().code() == Code::kNoSpace) break;
     // No active slot is free. A finished zone needs no slot and stays readable.
     if (result.error().code() == Code::kBusy) zones.FinishSuperseded({}, 0);
@@ -111,11 +144,14 @@ Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superb
   if (exclusive && replayed.doubt) return Fail(Code::kReadOnly, *replayed.doubt);
   auto log = std::make_unique<MetalogImpl>(device, superblock, std::move(replayed));
   if (exclusive) ZENFS_RETURN_IF_ERROR(log->BeginWriting());
+  if (exclusive) log->NoteLostCopy();
   return log;
 }
 
 MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed)
     : recovered_(replayed.state),
+      lost_copies_(replayed.lost_copies),
+      torn_copies_(replayed.torn_copies),
       newer_traces_(replayed.newer_traces),
       log_(device, superblock, std::move(replayed), [this] { SwitchRun(log_).Run(); }) {}
 
@@ -126,17 +162,17 @@ Status MetalogImpl::BeginWriting() {
   bool tail_is_clean = false;
   {
     MutexLock lock(log_.mutex);
-    chain = log_.current.writer().chain();
+    chain = log_.current.writer().chain();  // all zones, also those with damage
     tail_is_clean = log_.current.tail_is_clean();
   }
   // This mount ignored an unfinished log switch. No later mount may find it complete.
   if (newer_traces_) log_.zones.ResetAllBut(chain);
   log_.zones.FinishSuperseded(chain, log_.spare_slots);
   if (const std::uint32_t slots = log_.device.geometry().max_active; slots != 0)
-    log_.zones.LimitOthers(slots - kSlots);
+    log_.zones.LimitOthers(slots - kSlots * log_.copies);
   // The other metadata zones may be reset, so a zone of the current generation must hold a superblock.
   const bool superblock_is_there = log_.zones.HoldSuperblock(chain);
-  if (tail_is_clean && superblock_is_there) return {};
+  if (tail_is_clean && superblock_is_there) return ReplaceLostCopy(chain);
   if (Status switched = Switch(); !switched.ok()) {
     return Fail(
         Code::kReadOnly,
@@ -149,6 +185,34 @@ Status MetalogImpl::BeginWriting() {
   return {};
 }
 
+Status MetalogImpl::ReplaceLostCopy(const std::vector<ZoneId>& chain) {
+  if (log_.copies == 1) return {};
+  const bool whole = lost_copies_.empty() && log_.zones.AllHoldSuperblock(chain);
+  {
+    MutexLock lock(log_.mutex);
+    if (whole && log_.current.writer().copies() == log_.copies) return {};
+  }
+  if (log_.zones.Others(chain) < log_.copies) return {};
+  IgnoreError(Switch());
+  return health();
+}
+
+void MetalogImpl::NoteLostCopy() {
+  std::vector<std::uint32_t> zones;
+  for (const ZoneId zone : lost_copies_) {
+    if (!torn_copies_.contains(zone)) zones.push_back(zone.value);
+  }
+  if (zones.empty()) return;
+  MutexLock lock(log_.mutex);
+  log_.stats.lost_copy = fmt::format(
+      "metadata zone {}: frames of the metadata log are gone or damaged there; they were read from their "
+      "other copy. {}",
+      fmt::join(zones, ", "),
+      log_.stats.copies == 2 ? "The log was written anew, and has two copies again"
+                             : "Too few other zones are good for a second copy: make a backup, and mkfs on a "
+                               "sound device");
+}
+
 void MetalogImpl::SetSink(CommitSink* sink) {
   MutexLock lock(log_.mutex);
   log_.sink = sink;
@@ -157,6 +221,7 @@ void MetalogImpl::SetSink(CommitSink* sink) {
 void MetalogImpl::SetMetrics(Metrics* metrics) {
   MutexLock lock(log_.mutex);
   log_.metrics = metrics;
+  if (log_.current.has_writer()) log_.CountWritten();
 }
 
 Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexcept {

@@ -52,11 +52,18 @@ struct MetalogStats {
   std::uint64_t switches = 0;
   std::uint64_t generation = 0;
   std::uint64_t sequence = 0;  // of the last commit
+  // Zones that hold each frame of the current generation, and the number that the volume wants.
+  std::uint32_t copies = 1;
+  std::uint32_t wanted_copies = 1;
+  // If the replay found that a copy of the log, or a part of one, is lost: what was lost and what was done; otherwise empty.
+  // For the notices of the mount.
+  std::string lost_copy;
 };
 
 class Metalog {
  public:
-  // For mkfs: resets all metadata zones and writes generation 1, with the state that `initial` describes, to the first.
+  // For mkfs: resets all metadata zones, writes generation 1, with the state that `initial` describes, to the first ones, and
+  // a copy of the superblock to each other one.
   // The caller has checked that the device may be overwritten.
   [[nodiscard]] static Status Format(ZonedDevice& device, const Superblock& superblock,
                                      std::span<const Edit> initial);

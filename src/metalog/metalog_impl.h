@@ -8,6 +8,7 @@
 // Otherwise other threads would wait for that role forever.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "metalog/group_commit.h"
@@ -22,9 +23,11 @@ class MetalogImpl final : public Metalog {
   MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed);
   ~MetalogImpl() override { Stop(); }
 
-  // For an exclusive device: makes the replayed log durable. Runs a log switch if the log cannot continue at its tail, or
-  // if no zone of the current generation has a valid superblock.
+  // For an exclusive device: makes the replayed log durable. Runs a log switch if the log cannot continue at its tail, if no
+  // zone of the current generation has a valid superblock, or to replace a copy that is lost.
   Status BeginWriting() EXCLUDES(log_.mutex);
+  // Sets MetalogStats::lost_copy. Call after BeginWriting.
+  void NoteLostCopy() EXCLUDES(log_.mutex);
 
   const State& recovered() const override { return recovered_; }
   void SetSink(CommitSink* sink) override EXCLUDES(log_.mutex);
@@ -38,7 +41,12 @@ class MetalogImpl final : public Metalog {
 
  private:
   const State recovered_;
-  const bool newer_traces_;  // zones hold frames of a log switch that never completed
+  // Makes the second copy whole, if zones for it are good. Without them the log goes on with what it has.
+  Status ReplaceLostCopy(const std::vector<ZoneId>& chain) EXCLUDES(log_.mutex);
+
+  const std::set<ZoneId> lost_copies_;  // as in Replayed
+  const std::set<ZoneId> torn_copies_;  // as in Replayed
+  const bool newer_traces_;             // zones hold frames of a log switch that never completed
   MetalogParts log_;
   GroupCommit commits_{log_};
 };

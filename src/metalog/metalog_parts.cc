@@ -7,9 +7,14 @@ namespace zenfs {
 namespace {
 
 // Number of superseded zones that may stay active. zone/slot_plan.h relies on it.
-std::size_t SpareSlots(const Geometry& geometry) {
+std::size_t SpareSlots(const Geometry& geometry, std::uint32_t copies) {
   const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
-  return limited ? 1 : kMaxMetadataZones;
+  return limited ? copies : kMaxMetadataZones;
+}
+
+// If nothing may be written behind the last frame, the last zone stands for the place until the log switch.
+std::vector<ZoneId> TailOf(const Replayed& replayed) {
+  return replayed.tail_is_clean() ? replayed.tail : std::vector<ZoneId>{replayed.chain.back()};
 }
 
 // Null if the device is read-only.
@@ -20,6 +25,8 @@ std::unique_ptr<GenerationWriter> WriterOf(ZonedDevice& device, const Superblock
                                             GenerationWriter::Resume{.generation = replayed.generation,
                                                                      .salt = replayed.salt,
                                                                      .chain = replayed.chain,
+                                                                     .tail = TailOf(replayed),
+                                                                     .places = replayed.places,
                                                                      .capacity = replayed.capacity,
                                                                      .position = replayed.position,
                                                                      .ordinal = replayed.frames,
@@ -44,15 +51,18 @@ MetalogParts::MetalogParts(ZonedDevice& the_device, const Superblock& the_superb
     : device(the_device),
       superblock(the_superblock),
       layout(device.geometry().block_size),
-      spare_slots(SpareSlots(device.geometry())),
+      copies(CopiesOf(superblock, device.geometry())),
+      spare_slots(SpareSlots(device.geometry(), copies)),
       zones(device, superblock),
-      current(WriterOf(device, superblock, zones, replayed), replayed.tail_is_clean,
+      current(WriterOf(device, superblock, zones, replayed), replayed.tail_is_clean(),
               std::max(replayed.generation, replayed.highest_generation)),
       replica(std::move(replayed.state)),
       log_switch(std::move(run_switch)),
       smallest_zone_bytes(SmallestZone(device, superblock)) {
   stats.generation = replayed.generation;
   stats.sequence = replayed.sequence;
+  stats.wanted_copies = copies;
+  stats.copies = replayed.tail.size() == 2 && replayed.lost_copies.empty() ? 2 : 1;
   if (current.has_writer())
     current.SetSwitchRoom(std::min(space().SwitchReserve(), current.writer().zone_capacity() / 4));
 }
@@ -61,6 +71,7 @@ void MetalogParts::CountWritten() {
   if (metrics == nullptr) return;
   metrics->RaiseTo(Value::kMetadataBytes, stats.bytes_written + current.writer().bytes_written());
   metrics->RaiseTo(Value::kMetaFrames, stats.frames_written);
+  metrics->Set(Value::kMetadataCopies, stats.copies);
 }
 
 void MetalogParts::Refuse(CommitCall& call, const Error& error) {

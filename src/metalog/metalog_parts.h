@@ -34,7 +34,10 @@ struct MetalogParts {
                std::function<void()> run_switch);
 
   MetalogSpace space() const REQUIRES(mutex) {
-    return {.zone_bytes = smallest_zone_bytes, .zones = zones.usable(), .block_size = layout.block_size};
+    return {.zone_bytes = smallest_zone_bytes,
+            .zones = zones.usable(),
+            .block_size = layout.block_size,
+            .copies = copies};
   }
   // Raises the counters of `metrics` to those of the log. Precondition: current.has_writer().
   void CountWritten() REQUIRES(mutex);
@@ -48,6 +51,7 @@ struct MetalogParts {
   ZonedDevice& device;
   const Superblock superblock;
   const MetazoneLayout layout;
+  const std::uint32_t copies;     // zones that each frame is written to, while enough are good
   const std::size_t spare_slots;  // for zones of superseded generations
   Metazones zones;
 

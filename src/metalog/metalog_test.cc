@@ -124,6 +124,7 @@ TEST_F(MetalogTest, AFrameWithAWrongSequenceIsDamage) {
                             GenerationWriter::Resume{.generation = found->generation,
                                                      .salt = found->salt,
                                                      .chain = found->chain,
+                                                     .tail = found->tail,
                                                      .capacity = found->capacity,
                                                      .position = found->position,
                                                      .ordinal = found->frames});
@@ -183,6 +184,7 @@ class MetalogContradiction : public MetalogTest {
     return {.generation = found.generation,
             .salt = found.salt,
             .chain = found.chain,
+            .tail = found.tail,
             .capacity = found.capacity,
             .position = found.position,
             .ordinal = found.frames,

@@ -38,6 +38,7 @@ class ScanOfZone {
     if (out_.written < layout_.frames_at) return std::move(out_);
     out_.header = FindLogHeader(reader_.View(layout_.header_at, layout_.frames_at - layout_.header_at),
                                 superblock_.seed, out_.zone, layout_.block_size);
+    if (out_.header && out_.header->is_spare()) return std::move(out_);
     if (out_.header) keys_ = {{out_.header->generation, out_.header->salt}};
     WalkFrames();
     return std::move(out_);

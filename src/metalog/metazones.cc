@@ -26,6 +26,17 @@ MetazoneLayout::MetazoneLayout(std::uint32_t block)
       header_at(RoundUp(kSuperblockBytes, block)),
       frames_at(header_at + RoundUp(512, block)) {}
 
+bool AllowsTwoCopies(const Geometry& geometry) {
+  // zone/slot_plan.h: two pairs, and as many zones for the rest as a volume with one copy needs.
+  constexpr std::uint32_t kFewestSlotsForPairs = 8;
+  const auto allows = [](std::uint32_t limit) { return limit == 0 || limit >= kFewestSlotsForPairs; };
+  return allows(geometry.max_open) && allows(geometry.max_active);
+}
+
+std::uint32_t CopiesOf(const Superblock& superblock, const Geometry& geometry) {
+  return superblock.has_two_metadata_copies() && AllowsTwoCopies(geometry) ? 2 : 1;
+}
+
 Metazones::Metazones(ZonedDevice& device, const Superblock& superblock)
     : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
 
@@ -41,9 +52,9 @@ std::uint32_t Metazones::usable() const {
   return static_cast<std::uint32_t>(zones_.size() - static_cast<std::size_t>(bad));
 }
 
-bool Metazones::HasOther(std::span<const ZoneId> keep) const {
-  return std::ranges::any_of(
-      zones_, [&](ZoneId zone) { return !Contains(keep, zone) && trust(zone) != Trust::kBad; });
+std::uint32_t Metazones::Others(std::span<const ZoneId> keep) const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      zones_, [&](ZoneId zone) { return !Contains(keep, zone) && trust(zone) != Trust::kBad; }));
 }
 
 Metazones::Trust Metazones::trust(ZoneId zone) const {
@@ -77,6 +88,10 @@ std::optional<bool> Metazones::HoldsSuperblock(ZoneId zone) const {
 
 bool Metazones::HoldSuperblock(std::span<const ZoneId> among) const {
   return std::ranges::any_of(among, [this](ZoneId zone) { return HoldsSuperblock(zone).value_or(false); });
+}
+
+bool Metazones::AllHoldSuperblock(std::span<const ZoneId> among) const {
+  return std::ranges::all_of(among, [this](ZoneId zone) { return HoldsSuperblock(zone).value_or(false); });
 }
 
 std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {

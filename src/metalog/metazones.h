@@ -28,6 +28,12 @@ struct MetazoneLayout {
   std::uint64_t frames_at;  // all other frames
 };
 
+// Returns true if the device allows as many active zones as two copies of the log take.
+[[nodiscard]] bool AllowsTwoCopies(const Geometry& geometry);
+// The number of zones in which the log of the volume is written at a time: 2 if the superblock says so and the device
+// allows it, otherwise 1.
+[[nodiscard]] std::uint32_t CopiesOf(const Superblock& superblock, const Geometry& geometry);
+
 class Metazones {
  public:
   enum class Trust {
@@ -46,12 +52,14 @@ class Metazones {
   void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
   // Number of zones that are not bad.
   std::uint32_t usable() const EXCLUDES(mutex_);
-  // Returns true if a zone exists that is neither bad nor in `keep`.
-  bool HasOther(std::span<const ZoneId> keep) const EXCLUDES(mutex_);
+  // Number of zones that are neither bad nor in `keep`.
+  std::uint32_t Others(std::span<const ZoneId> keep) const EXCLUDES(mutex_);
   const std::vector<ZoneId>& zones() const { return zones_; }
 
   // Returns true if a zone of `among` has a valid copy of this volume's superblock.
   bool HoldSuperblock(std::span<const ZoneId> among) const;
+  // Returns true if each zone of `among` has one.
+  bool AllHoldSuperblock(std::span<const ZoneId> among) const;
 
   // Empties all zones that are not in `keep`. If `keep` is not empty, it spares the last copy of the superblock: that zone
   // is finished. Zones that cannot be reset become bad; that is not an error.

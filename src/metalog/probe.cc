@@ -1,8 +1,10 @@
 #include "metalog/probe.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "base/aligned_buffer.h"
@@ -66,6 +68,89 @@ Result<Superblock> ReadCopy(ZonedDevice& device, const ZoneInfo& info, AlignedBu
   return Fail(Code::kCorruption, "the superblock is gone, but a metadata log of ZenFS follows its place");
 }
 
+// Looks for anything that only a ZenFS writes, on a device without a readable superblock. A volume that lost its metadata must
+// not look like a device without a volume, or it would be overwritten.
+class RemainsSearch {
+ public:
+  explicit RemainsSearch(ZonedDevice& device) : device_(device), block_(device.geometry().block_size) {}
+
+  // Describes the first remains; empty if there are none.
+  Result<std::string> Run() {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device_));
+    std::size_t metadata_places = 0;
+    std::size_t others = 0;
+    for (const ZoneInfo& zone : report) {
+      if (zone.type == ZoneType::kConventional) continue;
+      const bool may_be_metadata = metadata_places < kMaxMetadataZones;
+      if (may_be_metadata) ++metadata_places;
+      if (may_be_metadata && zone.condition == ZoneCondition::kOffline) offline_.push_back(zone.id.value);
+      if (zone.WrittenBytes() == 0 || (!may_be_metadata && ++others > kMostOthers)) continue;
+      const std::uint64_t most = may_be_metadata ? kMostInMetadataZone : block_;
+      if (std::string found = In(zone, std::min(zone.WrittenBytes(), most)); !found.empty()) return found;
+    }
+    return std::string();
+  }
+  // Offline zones in places of metadata; known after Run.
+  const std::vector<std::uint32_t>& offline() const { return offline_; }
+
+ private:
+  // A superblock or frame may begin at any block of a metadata zone, and in a log zone a frame is in the first block. Bounds,
+  // so that a device with other contents is looked at in seconds.
+  static constexpr std::uint64_t kMostInMetadataZone = 1 << 20;
+  static constexpr std::size_t kMostOthers = 1024;
+
+  std::string In(const ZoneInfo& zone, std::uint64_t end) {
+    ZoneReader reader(device_, zone.id, end);
+    for (std::uint64_t at = 0; at < end; at += block_) {
+      const ByteView bytes = reader.View(at, block_);
+      const char* what = nullptr;
+      if (at == 0 && HasSuperblockMagic(bytes)) what = "a copy of a superblock";
+      if (LooksLikeFrame(bytes)) what = LooksLikeLogHeader(bytes) ? "a header of a metadata log" : "a frame";
+      if (what != nullptr) return fmt::format("{} in zone {} at byte {}", what, zone.id.value, at);
+    }
+    return {};
+  }
+
+  static bool HasSuperblockMagic(ByteView bytes) {
+    std::uint64_t magic = 0;
+    std::memcpy(&magic, bytes.data(), sizeof magic);
+    return magic == kSuperblockMagic;
+  }
+  // As far as that can be said without the seed of the CRC.
+  static bool LooksLikeFrame(ByteView bytes) {
+    FrameHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return header.magic == kFrameMagic && header.kind >= FrameKind::kLogHeader &&
+           header.kind <= FrameKind::kSwitchBegin && header.reserved == 0 &&
+           header.payload_bytes <= kMaxFramePayload && header.header_bytes <= kMaxFrameHeaderBytes;
+  }
+
+  ZonedDevice& device_;
+  const std::uint64_t block_;
+  std::vector<std::uint32_t> offline_;
+};
+
+// No copy of the superblock was found, not even a damaged one.
+Error NotFound(ZonedDevice& device) {
+  RemainsSearch search(device);
+  const Result<std::string> remains = search.Run();
+  if (!remains) return remains.error();
+  const std::string offline =
+      search.offline().empty() ? "" : fmt::format("; zone {} is offline", fmt::join(search.offline(), ", "));
+  if (!remains->empty()) {
+    return Error(
+        Code::kCorruption,
+        fmt::format("{}: no superblock can be read, but remains of a ZenFS are there: {}{}; without a "
+                    "superblock nothing can be verified: restore from a backup",
+                    device.name(), *remains, offline));
+  }
+  if (!offline.empty()) {
+    return Error(Code::kNotFound, fmt::format("no ZenFS is found on {}{}, so one may have been there",
+                                              device.name(), offline));
+  }
+  return Error(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
+}
+
 }  // namespace
 
 Result<Superblock> FindSuperblock(ZonedDevice& device) {
@@ -90,7 +175,7 @@ Result<Superblock> FindSuperblock(ZonedDevice& device) {
     }
   }
   if (worst && worst->code() != Code::kNotFound) return Fail(*worst);
-  return Fail(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
+  return Fail(NotFound(device));
 }
 
 Result<Superblock> ProbeSuperblock(ZonedDevice& device) {

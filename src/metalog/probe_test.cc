@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/aligned_buffer.h"
+#include "format/frame.h"
 #include "metalog/metalog_test_util.h"
 
 namespace zenfs::probe_test {
@@ -56,7 +57,45 @@ TEST(Probe, OneGoodCopyIsEnough) {
 TEST(Probe, CopyOutsideTheMetadataZonesIsNotTaken) {
   const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
   ZENFS_ASSERT_OK(WriteFirst(*device, 4, EncodeSuperblock(SuperblockFor(device->geometry(), kZones))));
-  EXPECT_EQ(ProbeSuperblock(*device).error().code(), Code::kNotFound);
+  EXPECT_EQ(ProbeSuperblock(*device).error().code(), Code::kCorruption);
+}
+
+TEST(Probe, AVolumeWhoseMetadataIsGoneIsNotTakenForAnEmptyDevice) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20, 100));
+  Superblock superblock = SuperblockFor(device->geometry(), 0);
+  superblock.metadata_zones = {ZoneId(0), ZoneId(1)};
+  ZENFS_ASSERT_OK(Metalog::Format(*device, superblock, {}));
+  std::string frame(4096, '\0');
+  SealFrame(std::as_writable_bytes(std::span(frame)), {.kind = FrameKind::kLogData}, {});
+  ZENFS_ASSERT_OK(WriteFirst(*device, 90, frame));
+  ZENFS_ASSERT_OK(device->SetCondition(ZoneId(0), ZoneCondition::kOffline));
+  EXPECT_TRUE(ProbeSuperblock(*device)) << "mkfs put a copy into zone 1";
+  ZENFS_ASSERT_OK(device->SetCondition(ZoneId(1), ZoneCondition::kOffline));
+  const Error error = ProbeSuperblock(*device).error();
+  EXPECT_EQ(error.code(), Code::kCorruption);
+  EXPECT_THAT(error.text(), HasSubstr("a frame in zone 90 at byte 0; zone 0, 1 is offline"));
+  EXPECT_THAT(error.text(), ::testing::Not(HasSubstr("mkfs")));
+}
+
+// The superblock and the header of the log are overwritten, and frames behind them are not.
+TEST(Probe, FramesAloneShowThatAVolumeIsThere) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(WriteFirst(*device, 1, std::string(4096, 'x')));
+  std::string frame(4096, '\0');
+  SealFrame(std::as_writable_bytes(std::span(frame)), {.kind = FrameKind::kCommit}, {});
+  AlignedBuffer buffer(4096);
+  buffer.Append(AsBytes(frame));
+  ZENFS_ASSERT_OK(device->Write(device->geometry().ZoneStart(ZoneId(1)) + 4096, buffer.View()));
+  EXPECT_EQ(ProbeSuperblock(*device).error().code(), Code::kCorruption);
+}
+
+TEST(Probe, ADeadFirstZoneIsNamedAndMkfsIsNotAdvised) {
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  ZENFS_ASSERT_OK(device->SetCondition(ZoneId(0), ZoneCondition::kOffline));
+  const Error error = ProbeSuperblock(*device).error();
+  EXPECT_EQ(error.code(), Code::kNotFound);
+  EXPECT_THAT(error.text(), HasSubstr("zone 0 is offline"));
+  EXPECT_THAT(error.text(), ::testing::Not(HasSubstr("mkfs")));
 }
 
 TEST(Probe, OtherGeometryIsNamedWithBothValues) {

@@ -176,6 +176,7 @@ class Reconstruction {
   bool EndIsUnsure() const {
     const std::uint64_t newest = scan_.HighestGeneration();
     return std::ranges::any_of(scan_.flaws, [&](const MetadataFlaw& flaw) {
+      if (flaw.whole_in) return false;
       switch (flaw.kind) {
         case MetadataFlaw::Kind::kSuperblock: return false;
         case MetadataFlaw::Kind::kOffline: return true;

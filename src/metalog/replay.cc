@@ -26,22 +26,30 @@ Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
   Generations generations(device, superblock);
   ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations.Read(fingerprint));
   Replayed replayed = found.reader->Take();
-  const bool switch_was_under_way = replayed.doubt.has_value() || found.newer_incomplete;
-  replayed.doubt.reset();
+  // A newer generation that was written to two zones at a time is not hidden by the loss of one zone.
+  std::optional<std::uint32_t> announced = replayed.announced_copies;
+  if (found.newer_incomplete)
+    announced = std::min(announced.value_or(found.newer_copies), found.newer_copies);
+  const bool switch_was_under_way = announced.has_value();
+  std::uint32_t unread = 0;
   replayed.newer_traces = found.newer_incomplete;
   for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
     const ZoneInfo& zone = fingerprint.zones[i];
     std::string why;
+    bool newer_commits = false;
     if (fingerprint.heads[i]) {
       replayed.highest_generation = std::max(replayed.highest_generation, fingerprint.heads[i]->generation);
     } else if (zone.condition == ZoneCondition::kOffline) {
       if (switch_was_under_way) why = "is offline";
     } else if (zone.WrittenBytes() != 0) {
       replayed.newer_traces = true;
-      why = WhyInDoubt(JudgeHeadlessZone(device, zone, replayed.generation, replayed.sequence),
-                       switch_was_under_way);
+      const HeadlessZone judged = JudgeHeadlessZone(device, zone, replayed.generation, replayed.sequence);
+      newer_commits = judged == HeadlessZone::kNewerCommits;
+      why = WhyInDoubt(judged, switch_was_under_way);
     }
     if (why.empty()) continue;
+    ++unread;
+    if (!newer_commits && unread < announced.value_or(1)) continue;
     replayed.doubtful_zone = zone.id;
     replayed.doubt =
         fmt::format("{}: {}metadata zone {} {}: it may hold commits after {}; mount read-only", device.name(),

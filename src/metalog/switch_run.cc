@@ -31,8 +31,11 @@ void SwitchRun::Run() noexcept {
   Status result;
   for (std::size_t attempt = 0; attempt <= log_.zones.zones().size(); ++attempt) {
     result = Try();
-    if (result.ok() || result.error().code() == Code::kNoSpace || !LogIsHealthy()) break;
+    if (result.ok() || !LogIsHealthy()) break;
+    if (result.error().code() == Code::kNoSpace && copies_ == 1) break;
     if (writer_ != nullptr) bytes_written_ += writer_->bytes_written();
+    writer_.reset();
+    if (result.error().code() == Code::kNoSpace) copies_ = 1;
     if (result.error().code() == Code::kBusy) FreeSlot();
   }
   if (result.ok()) log_.zones.FinishSuperseded(writer_->chain(), log_.spare_slots);
@@ -49,7 +52,10 @@ void SwitchRun::Begin() {
     base_sequence_ = log_.stats.sequence;
     current_chain_ = log_.current.writer().chain();
     current_zone_ = log_.current.writer().zone();
-    need_ = std::max(log_.space().MinRoom(), log_.log_switch.need() + 2 * log_.layout.block_size);
+    completes_copy_ = log_.current.lacks_copy();
+    copies_ = log_.copies;
+    need_ =
+        std::max(log_.space().MinRoom(), log_.log_switch.need() + (1 + log_.copies) * log_.layout.block_size);
   }
   footprint_ = Footprint(*frozen_);
 }
@@ -62,18 +68,24 @@ bool SwitchRun::LogIsHealthy() const {
 Status SwitchRun::Try() {
   std::vector<ZoneId> keep = current_chain_;
   // If a generation in doubt lost some zones but kept its SwitchComplete, a mount would take it for a damaged complete
-  // one. So reset the zone of its SwitchComplete first, durably, or keep all of its zones.
-  if (!in_doubt_.empty() && log_.zones.EmptyFirst(in_doubt_.back(), keep)) in_doubt_.clear();
+  // one. So reset the zones of its SwitchComplete first, durably, or keep all of its zones.
+  std::erase_if(in_doubt_tail_, [&](ZoneId zone) { return log_.zones.EmptyFirst(zone, keep); });
+  if (in_doubt_tail_.empty()) in_doubt_.clear();
   keep.insert(keep.end(), in_doubt_.begin(), in_doubt_.end());
   log_.zones.ResetAllBut(keep);
   // Write no SwitchBegin if no zone is left for the switch: after it, a mount must assume that an offline zone holds newer
   // commits.
-  if (!log_.zones.HasOther(keep)) {
+  const std::uint32_t others = log_.zones.Others(keep);
+  copies_ = std::min(copies_, std::max(others, 1u));
+  if (others == 0) {
     return Fail(Code::kNoSpace, "no metadata zone is left to write to (none of the others can be emptied)");
   }
   ZENFS_RETURN_IF_ERROR(BeginInOldZone());
-  GenerationWriter::Start start{
-      .salt = RandomSeed(), .base_sequence = base_sequence_, .keep = std::move(keep), .after = current_zone_};
+  GenerationWriter::Start start{.salt = RandomSeed(),
+                                .base_sequence = base_sequence_,
+                                .keep = std::move(keep),
+                                .after = current_zone_,
+                                .copies = copies_};
   {
     MutexLock lock(log_.mutex);
     start.generation = log_.current.TakeNumber();
@@ -91,7 +103,7 @@ Status SwitchRun::Try() {
 // Writes SwitchBegin to the old zone. It tells a mount that other zones may hold newer commits; without it, an offline
 // zone cannot. A fenced zone is not written, so a mount then has to do without SwitchBegin.
 Status SwitchRun::BeginInOldZone() {
-  if (announced_) return {};
+  if (announced_ != 0 && announced_ <= copies_) return {};
   TakeLead();
   GenerationWriter* writer = nullptr;
   std::uint64_t sequence = 0;
@@ -103,10 +115,10 @@ Status SwitchRun::BeginInOldZone() {
   const FlushMark mark = FlushMark::Now(log_.device);
   Status written;
   if (writer != nullptr && writer->room() > 0)
-    written = writer->Write(FrameKind::kSwitchBegin, {}, sequence, sequence);
+    written = writer->Write(FrameKind::kSwitchBegin, EncodeSwitchBegin(copies_), sequence, sequence);
   // Like every frame it is durable before the next one: to a mount, a gap before a valid frame is damage.
   if (written.ok() && writer != nullptr) written = FlushWrittenSince(log_.device, mark);
-  announced_ = true;
+  announced_ = copies_;
   MutexLock lock(log_.mutex);
   if (!written.ok()) log_.current.Fence();  // no commit is lost, but the end of the log is unknown
   leads_ = false;
@@ -114,7 +126,7 @@ Status SwitchRun::BeginInOldZone() {
   return {};
 }
 
-// Called if the device has no slot for a second active zone. Finishes the current zone, which stays readable.
+// Called if the device has no slot for the next active zone. Finishes the current one, which stays readable.
 void SwitchRun::FreeSlot() {
   TakeLead();
   GenerationWriter* writer = nullptr;
@@ -122,7 +134,7 @@ void SwitchRun::FreeSlot() {
     MutexLock lock(log_.mutex);
     writer = &log_.current.writer();
   }
-  if (log_.device.Finish(current_zone_).ok()) writer->EndZone();
+  IgnoreError(writer->CloseZone());
 }
 
 Status SwitchRun::CatchUp() {
@@ -185,9 +197,11 @@ Status SwitchRun::CompleteGeneration() {
   Status done = writer.Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence, sequence);
   if (done.ok()) done = FlushWrittenSince(log_.device, written_since_);
   if (done.ok()) return {};
-  // A mount may find this generation complete, so nothing more may be written to the old one.
-  log_.zones.Distrust(writer.zone(), Metazones::Trust::kBad);
+  // A mount may find this generation complete, so nothing more may be written to the old one. Of a pair, the zone whose
+  // write failed is distrusted already.
+  if (copies_ == 1) log_.zones.Distrust(writer.zone(), Metazones::Trust::kBad);
   in_doubt_ = writer.chain();
+  in_doubt_tail_ = writer.tail();
   MutexLock lock(log_.mutex);
   log_.current.Fence();
   return done;
@@ -228,8 +242,12 @@ std::unique_ptr<GenerationWriter> SwitchRun::MoveLog() {
   ZENFS_ASSERT(leads_ && base_sequence_ + caught_up_ == log_.stats.sequence);
   log_.smallest_zone_bytes =
       std::min(log_.smallest_zone_bytes, writer_->zone_capacity() - log_.layout.frames_at);
+  // If this switch was to complete the copies and did not, the next one waits until it has another reason.
+  const bool lacks_copy =
+      copies_ < log_.copies && !completes_copy_ && log_.zones.Others(writer_->chain()) >= log_.copies;
+  log_.stats.copies = copies_;
   std::unique_ptr<GenerationWriter> old =
-      log_.current.MoveTo(std::move(writer_), log_.space().SwitchReserve());
+      log_.current.MoveTo(std::move(writer_), log_.space().SwitchReserve(), lacks_copy);
   log_.stats.bytes_written += old->bytes_written();
   ++log_.stats.switches;
   log_.stats.generation = log_.current.writer().generation();

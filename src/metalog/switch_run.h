@@ -5,7 +5,8 @@
 //   3 copy the commits after S, in rounds; new commits wait during the last round
 //   4 flush, write SwitchComplete, flush; now the new generation is the current one
 //
-// An attempt that fails is repeated with other zones and a higher generation. If a switch fails before its
+// The new generation has as many copies as the log wants (MetalogParts::copies), or one if too few zones are good. An attempt
+// that fails is repeated with other zones and a higher generation. If a switch fails before its
 // SwitchComplete, the old generation stays current. If the SwitchComplete fails, it is unknown which generation a mount
 // would find: the log is fenced.
 //
@@ -52,11 +53,15 @@ class SwitchRun {
   std::uint64_t base_sequence_ = 0;    // of the last commit in `frozen_`
   std::vector<ZoneId> current_chain_;  // of the old generation
   ZoneId current_zone_;
-  std::uint64_t need_ = 0;  // bytes that must stay free after the SwitchComplete
+  bool completes_copy_ = false;  // the switch runs because the current generation lacks a copy
+  std::uint64_t need_ = 0;       // bytes that must stay free after the SwitchComplete
   bool leads_ = false;
-  bool announced_ = false;  // the SwitchBegin was written or tried
-  // Zones of an attempt whose SwitchComplete has an unknown outcome, until that SwitchComplete is durably reset.
+  std::uint32_t copies_ = 1;     // of the generation that this attempt writes
+  std::uint32_t announced_ = 0;  // copies in the last SwitchBegin that was written or tried; 0: none
+  // Zones of an attempt whose SwitchComplete has an unknown outcome, until that SwitchComplete is durably reset, and those of
+  // them that hold it.
   std::vector<ZoneId> in_doubt_;
+  std::vector<ZoneId> in_doubt_tail_;
   Footprint footprint_;  // of the frozen state
   std::unique_ptr<GenerationWriter> writer_;
   FlushMark written_since_ = FlushMark::AtOpen();  // when this attempt began to write

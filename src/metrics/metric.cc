@@ -56,9 +56,11 @@ constexpr ValueInfo kValues[] = {
     {"open_files", "", "Handles of files that are open"},
     {"epoch", "", "Mount epoch: how often the volume has been mounted for writing"},
     {"mount_time_seconds", "seconds", "When the volume was mounted, since 1970-01-01 UTC"},
+    {"metadata_copies", "",
+     "Zones that hold each byte of the metadata: 2, or 1 on a small device or after losses"},
 };
 static_assert(std::size(kValues) == kValueCount);
-static_assert(static_cast<std::size_t>(Value::kMountTime) + 1 == kValueCount);
+static_assert(static_cast<std::size_t>(Value::kMetadataCopies) + 1 == kValueCount);
 
 }  // namespace
 

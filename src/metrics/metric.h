@@ -76,8 +76,9 @@ enum class Value : std::uint8_t {
   kOpenFiles,
   kEpoch,
   kMountTime,
+  kMetadataCopies,
 };
-inline constexpr std::size_t kValueCount = 21;
+inline constexpr std::size_t kValueCount = 22;
 
 struct ValueInfo {
   std::string_view name;

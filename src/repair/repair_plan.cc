@@ -85,9 +85,15 @@ class Planner {
           replayed.sequence, replayed.generation));
     }
     for (const MetadataFlaw& flaw : scan_.flaws) {
-      const bool in_use = std::ranges::find(replayed.chain, flaw.zone) != replayed.chain.end();
-      if (!in_use) continue;
-      if (flaw.kind == MetadataFlaw::Kind::kTail && flaw.zone == replayed.chain.back()) {
+      const auto in_use = [&](ZoneId zone) {
+        return std::ranges::find(replayed.chain, zone) != replayed.chain.end();
+      };
+      if (flaw.whole_in && in_use(*flaw.whole_in)) {
+        plan_.steps.push_back(fmt::format("write both copies of the metadata log anew: {}", FlawText(flaw)));
+        continue;
+      }
+      if (!in_use(flaw.zone)) continue;
+      if (flaw.kind == MetadataFlaw::Kind::kTail) {
         lossy_ = true;
         plan_.steps.push_back(
             fmt::format("treat commit {} as the last one: {}", replayed.sequence, FlawText(flaw)));

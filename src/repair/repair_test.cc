@@ -90,7 +90,8 @@ TEST_P(DamagedMetadata, UndoNeedsNoSuperblockOnTheDevice) {
   const std::string file = MustRepair(rig_.device(), directory_);
   for (const ZoneId zone : rig_.superblock().metadata_zones)
     IgnoreError(rig_.device().Reset(zone));  // one is offline
-  ASSERT_EQ(CodeOf(ProbeSuperblock(rig_.device())), Code::kNotFound);
+  ASSERT_EQ(CodeOf(ProbeSuperblock(rig_.device())), Code::kCorruption)
+      << "the logs show that a ZenFS was there";
   ASSERT_TRUE(IsOk(UndoRepair(rig_.device(), file)));
   EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
@@ -293,6 +294,49 @@ TEST_F(RepairTest, AVolumeWithoutASuperblockIsNotReportedAsEmpty) {
   EXPECT_EQ(mounted.error().code(), Code::kCorruption);
   EXPECT_THAT(mounted.error().ToString(), Not(HasSubstr("mkfs")));
   EXPECT_EQ(PlanRepair(rig_.device()).error().code(), Code::kCorruption);
+}
+
+// Of two copies of the metadata log one is damaged, gone, or offline.
+TEST(RepairCopies, ALostCopyIsNamedByCheckAndWrittenAnewByARepair) {
+  for (const char* damage : {"flipped", "wiped", "offline"}) {
+    SCOPED_TRACE(damage);
+    const TempDirectory directory;
+    CrashDevice device(SmallGeometry());
+    ASSERT_TRUE(IsOk(FormatVolume(device, {.metadata_zones = 5})));
+    {
+      const auto volume = Volume::Mount(Borrow(device), {});
+      ASSERT_TRUE(IsOk(volume));
+      ASSERT_TRUE(IsOk((*volume)->MakeDirectory("/db", false)));
+      ASSERT_TRUE(IsOk((*volume)->Unmount()));
+    }
+    const auto info = device.ReportZone(ZoneId(0)).value();
+    AlignedBuffer zone(info.WrittenBytes());
+    zone.Resize(zone.capacity());
+    ASSERT_TRUE(IsOk(device.Read(info.start, zone.Span())));
+    if (damage == std::string_view("offline")) {
+      ASSERT_TRUE(IsOk(device.SetCondition(ZoneId(0), ZoneCondition::kOffline)));
+    } else {
+      ASSERT_TRUE(IsOk(device.Reset(ZoneId(0))));
+    }
+    if (damage == std::string_view("flipped")) {
+      zone.data()[3 * 4096 + 70] ^= std::byte{1};
+      ASSERT_TRUE(IsOk(device.Write(info.start, zone.View())));
+    }
+    const auto damaged = CheckVolume(device, {});
+    ASSERT_TRUE(IsOk(damaged));
+    EXPECT_TRUE(damaged->clean()) << "nothing is lost";
+    EXPECT_THAT(Lines(*damaged), HasSubstr("the other copy, in metadata zone 1, is whole"));
+    MustRepair(device, directory);
+    const auto repaired = CheckVolume(device, {});
+    ASSERT_TRUE(IsOk(repaired));
+    if (damage != std::string_view("offline")) {
+      EXPECT_EQ(Lines(*repaired), "");
+    }
+    const auto volume = Volume::Mount(Borrow(device), {});
+    ASSERT_TRUE(IsOk(volume));
+    EXPECT_TRUE((*volume)->List("/db"));
+    EXPECT_EQ((*volume)->counters().metalog.copies, 2u);
+  }
 }
 
 // Both generations are needed, and the third metadata zone is offline.

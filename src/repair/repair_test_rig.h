@@ -42,7 +42,7 @@ class RepairRig {
  public:
   // A volume whose newest generation holds the last commits. `files()` returns its contents.
   RepairRig() : device_(std::make_unique<CrashDevice>(SmallGeometry())) {
-    EXPECT_TRUE(IsOk(FormatVolume(*device_, {})));
+    EXPECT_TRUE(IsOk(FormatVolume(*device_, {.metadata_zones = 3})));  // one copy, so that damage is a loss
     superblock_ = *ProbeSuperblock(*device_);
     Session([&](Volume& volume) {
       EXPECT_TRUE(IsOk(volume.MakeDirectory("/db", false)));

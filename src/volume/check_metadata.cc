@@ -1,10 +1,13 @@
 #include "volume/check_metadata.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "metalog/metadata_scan.h"
+#include "metalog/metazones.h"
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
@@ -41,19 +44,31 @@ Status AddDoubt(ZonedDevice& device, const Superblock& superblock, const Metadat
 }  // namespace
 
 Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock, std::uint64_t generation,
-                          std::span<const ZoneId> chain, CheckReport& out) {
+                          std::span<const ZoneId> chain, std::uint32_t copies, CheckReport& out) {
+  if (copies < CopiesOf(superblock, device.geometry())) {
+    Add(out, Severity::kWarning,
+        fmt::format(
+            "the metadata log has one copy: too few metadata zones were good for a second one; the loss of "
+            "metadata zone {} would cost the volume",
+            fmt::join(chain | std::views::transform(&ZoneId::value), ", ")),
+        chain.front(), device.geometry().ZoneStart(chain.front()));
+  }
   ZENFS_ASSIGN_OR_RETURN(const MetadataScan scan, ScanMetadata(device, superblock));
   ZENFS_RETURN_IF_ERROR(AddDoubt(device, superblock, scan, generation, out));
   for (const MetadataFlaw& flaw : scan.flaws) {
     const DeviceOffset offset = device.geometry().ZoneStart(flaw.zone) + flaw.at;
     const bool in_use = std::ranges::find(chain, flaw.zone) != chain.end();
-    if (flaw.kind == MetadataFlaw::Kind::kOffline) {
+    if (flaw.whole_in && std::ranges::find(chain, *flaw.whole_in) != chain.end()) {
+      Add(out, Severity::kWarning,
+          FlawText(flaw) + "; the next read-write mount writes both copies anew, if other zones are good",
+          flaw.zone, offset);
+    } else if (flaw.kind == MetadataFlaw::Kind::kOffline) {
       Add(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
     } else if (!in_use) {
       // A log switch that was interrupted by a power loss leaves such zones; so does the reset of an old generation.
       Add(out, Severity::kNote, FlawText(flaw) + "; the zone is not in use", flaw.zone, offset);
     } else if (flaw.kind == MetadataFlaw::Kind::kTail) {
-      if (flaw.zone == chain.back()) Add(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
+      Add(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
     } else {
       const bool copy = flaw.kind == MetadataFlaw::Kind::kSuperblock;
       Add(out, Severity::kError, FlawText(flaw) + (copy ? "; zenfs check --repair rewrites all copies" : ""),

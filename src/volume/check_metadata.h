@@ -11,11 +11,11 @@
 
 namespace zenfs {
 
-// For a log that was replayed. `chain`: the zones of `generation`, the newest complete generation. Errors: those of a zone
-// report.
+// For a log that was replayed. `chain`: the zones of `generation`, the newest complete generation, which was written in `copies`
+// zones at a time. Errors: those of a zone report.
 [[nodiscard]] Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock,
                                         std::uint64_t generation, std::span<const ZoneId> chain,
-                                        CheckReport& out);
+                                        std::uint32_t copies, CheckReport& out);
 
 // For a log whose replay failed with `error`: reports the damage, what can be rebuilt, and what is lost. Errors: those of a
 // zone report; kNotSupported.

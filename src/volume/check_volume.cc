@@ -312,6 +312,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   const LogFingerprint fingerprint = follower.fingerprint();
   const std::vector<ZoneId> chain = follower.chain();
   const std::uint64_t generation = follower.generation();
+  const std::uint32_t copies = follower.copies();
   const auto report_all = [&] { return ReportAll(device); };
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
   const auto still_there = [&](const FileRecord& file) {
@@ -320,7 +321,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
     return now != nullptr && (*now == file || shown.extended.contains(file.id));
   };
   SyncPoint::Reach("CheckVolume:reported");
-  ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, out));
+  ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, copies, out));
   for (const auto& [id, flaw] : shown.flaws) out.findings.push_back(flaw);
   if (!state.buffer_place().empty() && !BufferAreaPlace::Parse(state.buffer_place())) {
     out.findings.push_back(

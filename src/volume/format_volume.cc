@@ -7,6 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "metalog/metalog.h"
+#include "metalog/metazones.h"
 #include "metalog/pair_zones.h"
 #include "metalog/probe.h"
 #include "volume/foreign.h"
@@ -63,7 +64,6 @@ Status RefuseExisting(ZonedDevice& device, std::span<const ZoneInfo> report) {
 
 Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::span<const ZoneInfo> report,
                                                 std::span<const ZoneInfo> usable, std::uint32_t count) {
-  if (count == 0) count = MetadataZoneCount(usable);
   if (count < kMetadataZonesMin || count > kMaxMetadataZones ||
       count + kUsableZonesMin - kMetadataZonesMin > usable.size()) {
     return Fail(
@@ -154,13 +154,31 @@ std::vector<ZoneInfo> UsableZones(const Geometry& geometry, std::span<const Zone
   return usable;
 }
 
-std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable) {
+MetadataPlan PlanMetadata(const Geometry& geometry, std::span<const ZoneInfo> usable, std::uint32_t zones) {
+  constexpr std::uint64_t kLargestShare = 8;  // of the usable zones: one in so many
   std::uint64_t total = 0;
   for (const ZoneInfo& zone : usable) total += zone.capacity;
   const std::uint64_t snapshot = total / kBytesPerFile * kMetadataPerFile;
-  const std::uint64_t zones = (snapshot + usable.front().capacity - 1) / usable.front().capacity;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(2 * zones + 1, kMetadataZonesMin, kMaxMetadataZones));
+  const std::uint64_t places =
+      std::max<std::uint64_t>((snapshot + usable.front().capacity - 1) / usable.front().capacity, 1);
+  const std::uint64_t for_two = 4 * places + 1;
+  MetadataPlan plan{.zones = zones, .copies = 2, .why_one_copy = {}};
+  if (!AllowsTwoCopies(geometry)) {
+    plan.why_one_copy = "the device allows too few active zones for two copies";
+  } else if (zones != 0 && zones < for_two) {
+    plan.why_one_copy = fmt::format("two copies need {} metadata zones", for_two);
+  } else if (zones == 0 && (for_two > kMaxMetadataZones || for_two * kLargestShare > usable.size())) {
+    plan.why_one_copy = fmt::format("two copies take {} zones, which is more than {}", for_two,
+                                    for_two > kMaxMetadataZones
+                                        ? "a superblock can name"
+                                        : fmt::format("an eighth of the {} usable ones", usable.size()));
+  }
+  if (!plan.why_one_copy.empty()) plan.copies = 1;
+  if (zones == 0) {
+    plan.zones = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(2 * plan.copies * places + 1, kMetadataZonesMin, kMaxMetadataZones));
+  }
+  return plan;
 }
 
 Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options) {
@@ -170,8 +188,10 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   ZENFS_RETURN_IF_ERROR(CheckSize(device, usable));
   ZENFS_RETURN_IF_ERROR(PlanSlots(geometry, device.name()));
   FormatReport result;
-  ZENFS_ASSIGN_OR_RETURN(result.metadata_zones,
-                         ChooseMetadataZones(device, report, usable, options.metadata_zones));
+  MetadataPlan plan = PlanMetadata(geometry, usable, options.metadata_zones);
+  ZENFS_ASSIGN_OR_RETURN(result.metadata_zones, ChooseMetadataZones(device, report, usable, plan.zones));
+  result.metadata_copies = plan.copies;
+  result.why_one_copy = std::move(plan.why_one_copy);
   result.uuid = options.uuid ? *options.uuid : Uuid::Generate();
   Superblock superblock{.uuid = result.uuid,
                         .seed = result.uuid,
@@ -184,6 +204,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
                         .metadata_zones = result.metadata_zones,
                         .made_by = "ZenFS " ZENFS_VERSION,
                         .aux_path = options.aux_path};
+  if (plan.copies == 2) superblock.incompatible |= kTwoMetadataCopies;
   if (geometry.log_zones != 0) NameLogDevice(options, geometry, superblock);
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));
   if (!options.force) ZENFS_RETURN_IF_ERROR(RefuseExisting(device, report));

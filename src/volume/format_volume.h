@@ -31,14 +31,25 @@ struct FormatReport {
   Uuid uuid;
   std::uint64_t free_bytes = 0;
   std::vector<ZoneId> metadata_zones;
+  // Zones that hold each byte of the metadata. If 1: why it is not 2.
+  std::uint32_t metadata_copies = 1;
+  std::string why_one_copy;
 };
 
 // Zones that can hold metadata or data: sequential, neither offline nor read-only, and not on the second of two joined
 // devices.
 [[nodiscard]] std::vector<ZoneInfo> UsableZones(const Geometry& geometry, std::span<const ZoneInfo> report);
-// The number that FormatVolume chooses: room for two snapshots of the largest expected metadata, and one more zone (design
-// rule 4). `usable` is not empty.
-[[nodiscard]] std::uint32_t MetadataZoneCount(std::span<const ZoneInfo> usable);
+// What FormatVolume chooses: for each copy of the metadata, room for two snapshots of the largest expected one (design rule
+// 4), and one more zone. There are two copies, so that the loss of one zone costs no metadata, if their zones are at most an
+// eighth of the usable ones and the device allows enough active zones.
+struct MetadataPlan {
+  std::uint32_t zones = 0;
+  std::uint32_t copies = 1;
+  std::string why_one_copy;  // if copies is 1
+};
+// `usable` is not empty. `zones`: their number, if it is not to be chosen.
+[[nodiscard]] MetadataPlan PlanMetadata(const Geometry& geometry, std::span<const ZoneInfo> usable,
+                                        std::uint32_t zones = 0);
 
 // `device` is open exclusively. It is not written before all checks have passed.
 // Errors: kExists if the device holds a file system or any data and `force` is not set; the text names what was found

@@ -95,7 +95,7 @@ TEST(FormatVolume, SaysWhatATooSmallDeviceLacks) {
   EXPECT_NE(small.error().text().find("at least 64 KiB"), std::string::npos);
 }
 
-TEST(FormatVolume, SixtyFourZonesOfferNinetyTwoPercentOfTheirCapacity) {
+TEST(FormatVolume, SixtyFourZonesOfferEightyNinePercentOfTheirCapacity) {
   EmulatorGeometry geometry = SmallGeometry();
   geometry.zones = 64;
   const auto device = CreateMemoryDevice(geometry);
@@ -103,7 +103,27 @@ TEST(FormatVolume, SixtyFourZonesOfferNinetyTwoPercentOfTheirCapacity) {
   ASSERT_TRUE(IsOk(made));
   const auto volume = Volume::Mount(Borrow(*device), {});
   ASSERT_TRUE(IsOk(volume));
-  EXPECT_GE(made->free_bytes * 100, (*volume)->Space().total * 92);
+  EXPECT_GE(made->free_bytes * 100, (*volume)->Space().total * 89);
+  EXPECT_EQ(made->metadata_zones.size(), 5u);
+  EXPECT_EQ(made->metadata_copies, 2u);
+}
+
+TEST(FormatVolume, OneCopyOfTheMetadataIsExplained) {
+  const auto made = [](std::uint32_t zones, std::uint32_t slots, std::uint32_t metadata_zones) {
+    EmulatorGeometry geometry = SmallGeometry();
+    geometry.zones = zones;
+    geometry.max_open = geometry.max_active = slots;
+    return FormatVolume(*CreateMemoryDevice(geometry), {.metadata_zones = metadata_zones}).value();
+  };
+  EXPECT_EQ(made(40, 8, 0).metadata_copies, 2u);
+  EXPECT_EQ(made(40, 8, 0).why_one_copy, "");
+  EXPECT_EQ(made(39, 8, 0).metadata_copies, 1u);
+  EXPECT_EQ(made(39, 8, 0).metadata_zones.size(), 3u);
+  EXPECT_EQ(made(39, 8, 0).why_one_copy,
+            "two copies take 5 zones, which is more than an eighth of the 39 usable ones");
+  EXPECT_EQ(made(40, 7, 0).why_one_copy, "the device allows too few active zones for two copies");
+  EXPECT_EQ(made(39, 0, 5).metadata_copies, 2u);
+  EXPECT_EQ(made(64, 0, 4).why_one_copy, "two copies need 5 metadata zones");
 }
 
 // S2 of docs/internals/failures.md.

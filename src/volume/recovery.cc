@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/sync_point.h"
+#include "metalog/metazones.h"
 #include "model/number_limits.h"
 #include "volume/buffer_recovery.h"
 #include "volume/log_recovery.h"
@@ -159,6 +160,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                          Metalog::Open(*device.device, device.superblock,
                                        [&](const State& state) { return CheckPair(*device.device, state); }));
   metalog->SetMetrics(&device.metrics);
+  if (std::string lost = metalog->stats().lost_copy; !lost.empty()) device.notices.push_back(std::move(lost));
   const State& replayed = metalog->recovered();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device.device->Report(ZoneId(0), device.geometry.zone_count));
@@ -170,7 +172,8 @@ Result<Mounted> Recover(MountedDevice& device) {
   // The metadata log keeps `replayed` as it is.
   const State& state = extended ? *extended : replayed;
 
-  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name));
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name,
+                                                        CopiesOf(device.superblock, device.geometry)));
   ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
   space.placement = device.options.placement;
   if (!device.options.reclaim) {

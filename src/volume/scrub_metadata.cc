@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "metalog/metazone_scan.h"
 #include "metalog/metazones.h"
@@ -12,8 +14,11 @@ namespace {
 
 class MetadataScrub {
  public:
-  MetadataScrub(ScrubContext& context, bool replayed, std::uint64_t generation)
+  // `other_copies`: the other zones of the pairs of the current generation.
+  MetadataScrub(ScrubContext& context, bool replayed, std::uint64_t generation,
+                std::map<ZoneId, ZoneId> other_copies)
       : context_(context),
+        other_copies_(std::move(other_copies)),
         layout_(context.device.geometry().block_size),
         replayed_(replayed),
         generation_(generation) {}
@@ -46,7 +51,13 @@ class MetadataScrub {
   }
 
   void Superblock(const MetazoneScan& scan) {
-    if (scan.superblock && IsLeftOver(scan)) {
+    if (scan.superblock && scan.header && scan.header->is_spare()) {
+      Add(Severity::kWarning, scan, 0,
+          fmt::format("the copy of the superblock is damaged ({}); nothing else is in the zone, and the next "
+                      "log switch "
+                      "resets it",
+                      scan.superblock->ToString()));
+    } else if (scan.superblock && IsLeftOver(scan)) {
       Add(Severity::kWarning, scan, 0,
           fmt::format(
               "the copy of the superblock is damaged ({}), but it is not needed: generation {} of the "
@@ -62,6 +73,11 @@ class MetadataScrub {
 
   // A log switch that was interrupted in its first writes leaves such a zone, too.
   void NoHeader(const MetazoneScan& scan) {
+    if (const auto other = other_copies_.find(scan.zone); replayed_ && other != other_copies_.end()) {
+      return Add(Severity::kError, scan, layout_.header_at,
+                 fmt::format("the log header is damaged; the other copy of the metadata log is in zone {}",
+                             other->second.value));
+    }
     Add(replayed_ ? Severity::kWarning : Severity::kError, scan, layout_.header_at,
         replayed_ ? "there is no valid log header: a log switch was interrupted there, or a superseded "
                     "generation is "
@@ -113,6 +129,7 @@ class MetadataScrub {
   }
 
   ScrubContext& context_;
+  const std::map<ZoneId, ZoneId> other_copies_;
   const MetazoneLayout layout_;
   const bool replayed_;
   const std::uint64_t generation_;
@@ -126,7 +143,14 @@ void ScrubMetadata(ScrubContext& context, const LogFingerprint& fingerprint,
   for (const std::optional<LogHeader>& head : fingerprint.heads) {
     if (head) highest = std::max(highest, head->generation);
   }
-  MetadataScrub scrub(context, generation.has_value(), generation.value_or(highest));
+  const std::uint64_t current = generation.value_or(highest);
+  std::map<ZoneId, ZoneId> other_copies;
+  for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
+    const std::optional<LogHeader>& head = fingerprint.heads[i];
+    if (head && head->is_pair() && head->generation == current)
+      other_copies.emplace(head->partner, fingerprint.zones[i].id);
+  }
+  MetadataScrub scrub(context, generation.has_value(), current, std::move(other_copies));
   for (const ZoneInfo& info : fingerprint.zones) {
     if (info.condition == ZoneCondition::kOffline) {
       context.Add(Severity::kWarning, fmt::format("zone {}: a metadata zone is offline", info.id.value),

@@ -41,7 +41,7 @@ TEST_P(CostByZones, CreatingAndDeletingTakesTheSameCommandsHoweverManyZonesThere
     ASSERT_TRUE(IsOk(volume_->Unlink("file")));
   }
   EXPECT_EQ(faults_.count(Command::kReport), reports);
-  EXPECT_EQ(Writes() - writes, 3u * kFiles) << "a block of data and two commits each";
+  EXPECT_EQ(Writes() - writes, 5u * kFiles) << "a block of data and two commits each, in two copies";
 }
 
 INSTANTIATE_TEST_SUITE_P(Zones, CostByZones, testing::Values(40u, 4000u));

@@ -23,7 +23,7 @@ std::uint32_t DataShare(std::uint32_t limit, std::uint32_t kept) {
 
 }  // namespace
 
-Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device) {
+Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device, std::uint32_t metadata_copies) {
   const std::uint32_t limit = Lower(geometry.max_open, geometry.max_active);
   if (limit != 0 && limit < kFewestSlots) {
     return Fail(Code::kNotSupported,
@@ -36,12 +36,13 @@ Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device) {
       limit + (log_apart ? 1 : 0);  // with the log's, which needs none if it is apart
   SlotPlan plan;
   plan.switch_and_reclaim_share = limit != 0 && shares < kFewestSlots + 2;
+  const std::uint32_t second_copy = 2 * (metadata_copies - 1);  // its current zone, and that of a log switch
   const std::uint32_t log_limit = Lower(geometry.log_max_open, geometry.log_max_active);
-  const bool has_sync_slot =
-      log_apart ? log_limit == 0 || log_limit >= kFewestForSyncZone : limit == 0 || limit > kFewestSlots + 2;
+  const bool has_sync_slot = log_apart ? log_limit == 0 || log_limit >= kFewestForSyncZone
+                                       : limit == 0 || limit > kFewestSlots + 2 + second_copy;
   plan.sync_zone = geometry.random_area_bytes != 0 && has_sync_slot;
-  const std::uint32_t kept =
-      (plan.switch_and_reclaim_share ? 3 : 4) - (log_apart ? 1 : 0) + (plan.sync_zone && !log_apart ? 1 : 0);
+  const std::uint32_t kept = (plan.switch_and_reclaim_share ? 3 : 4) + second_copy - (log_apart ? 1 : 0) +
+                             (plan.sync_zone && !log_apart ? 1 : 0);
   plan.data = DataShare(geometry.max_active == 0 ? geometry.max_open : geometry.max_active, kept);
   plan.open_data = std::min(plan.data, DataShare(geometry.max_open, kept));
   return plan;

@@ -7,6 +7,9 @@
 //   4                                              own       shared one    own    1
 //   below 4                                        refused
 //
+// A volume with two copies of its metadata log (metalog/metazones.h) has two slots more for metadata and for the switch, and
+// data has two less; it has them only if the limit is 8 or more.
+//
 // On a device with random write areas, and 7 or more zones, the log has a second one: then data has limit - 5.
 //
 // Of two joined devices (Geometry::log_zones) these are the limits of the main one. The log needs none of them: the limit
@@ -40,7 +43,8 @@ struct SlotPlan {
 };
 
 // Errors: kNotSupported if a limit is below kFewestSlots; the message contains the limits and `device`.
-[[nodiscard]] Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device);
+[[nodiscard]] Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device,
+                                         std::uint32_t metadata_copies = 1);
 
 // For the second of two joined devices: the slots of zones that came back from the log, as `data`. The zones that the log
 // writes have the others.

@@ -21,6 +21,16 @@ TEST(SlotPlanTest, LimitsOfSixOrMoreReserveFourSlots) {
   EXPECT_EQ(Plan(6, 6).value(), (SlotPlan{.data = 2, .open_data = 2}));
 }
 
+TEST(SlotPlanTest, ASecondCopyOfTheMetadataTakesTwoSlots) {
+  const auto plan = [](std::uint32_t limit, std::uint64_t area) {
+    return PlanSlots({.max_open = limit, .max_active = limit, .random_area_bytes = area}, "dev", 2).value();
+  };
+  EXPECT_EQ(plan(14, 0), (SlotPlan{.data = 8, .open_data = 8}));
+  EXPECT_EQ(plan(8, 0), (SlotPlan{.data = 2, .open_data = 2}));
+  EXPECT_EQ(plan(8, 65536), (SlotPlan{.data = 2, .open_data = 2}));
+  EXPECT_EQ(plan(9, 65536), (SlotPlan{.data = 2, .open_data = 2, .sync_zone = true}));
+}
+
 TEST(SlotPlanTest, SwitchAndReclaimShareASlotWithLimitsFourAndFive) {
   EXPECT_EQ(Plan(5, 5).value(), (SlotPlan{.data = 2, .open_data = 2, .switch_and_reclaim_share = true}));
   EXPECT_EQ(Plan(4, 4).value(), (SlotPlan{.data = 1, .open_data = 1, .switch_and_reclaim_share = true}));

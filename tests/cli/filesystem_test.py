@@ -16,10 +16,25 @@ class FileSystem(CliCase):
 
     def test_mkfs_says_how_much_is_free(self):
         self.make_device()
-        out = self.ok("mkfs", f"--emu={self.image}")
-        self.assertRegex(out, r"^ZenFS file system created\. Free space: \d+ MB\n$")
-        free = self.ok_json("mkfs", f"--emu={self.image}", "--force")["free_bytes"]
-        self.assertEqual(out, f"ZenFS file system created. Free space: {free >> 20} MB\n")
+        out, copies = self.ok("mkfs", f"--emu={self.image}").split("\n", 1)
+        self.assertRegex(out, r"^ZenFS file system created\. Free space: \d+ MB$")
+        made = self.ok_json("mkfs", f"--emu={self.image}", "--force")
+        self.assertEqual(out, f"ZenFS file system created. Free space: {made['free_bytes'] >> 20} MB")
+        self.assertEqual(made["metadata_copies"], 1)
+        self.assertEqual(copies, "The metadata has one copy, because two copies take 5 zones, which is more than an eighth of the "
+                                 "16 usable ones: the loss of one zone can cost the file system.\n")
+
+    def test_a_large_device_gets_two_copies_of_the_metadata_and_survives_a_dead_zone(self):
+        self.ok("emu", "create", self.image, "--zones=40", "--zone-size=1M", "--max-open=8", "--max-active=8")
+        self.assertRegex(self.ok("mkfs", f"--emu={self.image}"), r"^ZenFS file system created\. Free space: \d+ MB\n$")
+        with open(self.image, "r+b") as image:  # all places where zone 0 may be
+            at = image.read().find(b"ZENFS3SB")
+            image.seek(at)
+            image.write(b"\0" * 65536)
+        for verb in ("list", "df", "fs-info"):
+            self.ok(verb, f"--emu={self.image}")
+        self.assertIn("is whole", self.zenfs("check", f"--emu={self.image}").out)
+        self.fails("mkfs", f"--emu={self.image}", saying="--force")
 
     def test_mkfs_keeps_an_existing_file_system_without_force(self):
         self.fill_with_known_files()

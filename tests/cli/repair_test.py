@@ -29,6 +29,13 @@ class Repair(CliCase):
         image = Image(self.image)
         image.damage(image.zone(self.metadata_zone()) + offset)
 
+    def damage_other_superblocks(self):
+        image = Image(self.image)
+        for zone in self.made["metadata_zones"]:
+            if zone != self.metadata_zone():
+                image.damage(image.zone(zone) + 100)
+                image.damage(image.zone(zone) + 200)
+
     def damage_commit_of(self, name):
         image = Image(self.image)
         start = image.zone(self.metadata_zone())
@@ -98,12 +105,14 @@ class Repair(CliCase):
         self.assertEqual(pathlib.Path(self.copy).read_text(), "mine")
 
     def test_nothing_valid_left_is_said_in_one_line(self):
+        self.damage_other_superblocks()
         self.damage(100)
         self.damage(200)
         with self.unchanged():
             self.fails("check", "--repair", "--yes", self.emu, status=2, saying="no copy of the superblock is valid")
 
     def test_a_flipped_bit_in_the_only_superblock_is_put_right(self):
+        self.damage_other_superblocks()
         self.damage(100)
         outcome = self.zenfs("check", self.emu)
         self.assertEqual(outcome.status, 1)

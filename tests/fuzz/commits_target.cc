@@ -75,6 +75,8 @@ class Writer {
             GenerationWriter::Resume{.generation = before_.generation,
                                      .salt = before_.salt,
                                      .chain = before_.chain,
+                                     .tail = before_.tail,
+                                     .places = before_.places,
                                      .capacity = before_.capacity,
                                      .position = before_.position,
                                      .ordinal = before_.frames}};

@@ -117,6 +117,8 @@ std::string World::Start() {
   // commits, and a mount after a crash in a log switch would report that.
   spared_ = {.turning_bad = {metadata.begin() + 1, metadata.end()},
              .turning_offline = {metadata.begin(), metadata.end()}};
+  // With two copies, any one metadata zone may die, at any moment.
+  if (formatted->metadata_copies == 2) spared_ = {.one_may_die = {metadata.begin(), metadata.end()}};
   device_->Spare(spared_);
   return {};
 }

@@ -111,13 +111,22 @@ void SimDevice::ChangeZoneOf(ZoneId zone) {
   if (Meets(&SimFaults::zone_read_only)) TurnBad(zone, ZoneCondition::kReadOnly);
   if (!Meets(&SimFaults::zone_offline)) return;
   const auto report = device_->ReportZone(zone);
-  // Flushed data must not be lost.
-  if (report && report->condition == ZoneCondition::kEmpty) TurnBad(zone, ZoneCondition::kOffline);
+  // Flushed data must not be lost, unless another copy of it is there.
+  if (report && (report->condition == ZoneCondition::kEmpty || MayDie(zone)))
+    TurnBad(zone, ZoneCondition::kOffline);
+}
+
+bool SimDevice::MayDie(ZoneId zone) const {
+  MutexLock lock(mutex_);
+  return spared_.one_may_die.contains(zone);
 }
 
 void SimDevice::TurnBad(ZoneId zone, ZoneCondition condition) {
   {
     MutexLock lock(mutex_);
+    const auto& one = spared_.one_may_die;
+    if (one.contains(zone) && std::ranges::any_of(bad_zones_, [&](ZoneId bad) { return one.contains(bad); }))
+      return;
     if (bad_zones_.size() >= faults_.zones_bad_max || spared_.turning_bad.contains(zone)) return;
     if (condition == ZoneCondition::kOffline && spared_.turning_offline.contains(zone)) return;
     bad_zones_.insert(zone);
