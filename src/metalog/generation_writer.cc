@@ -77,7 +77,10 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       ordinal_(resume.ordinal),
       sequence_(resume.sequence) {
   for (const ZoneId zone : resume.tail)
-    copies_.push_back({.zone = zone, .seed = SeedIn(zone), .buffer = {}, .written = {}});
+    copies_.push_back({.zone = zone,
+                       .seed = FrameSeed::Of(superblock.seed, zone, generation_, salt_),
+                       .buffer = {},
+                       .written = {}});
 }
 
 std::vector<ZoneId> GenerationWriter::tail() const {
@@ -133,7 +136,10 @@ Status GenerationWriter::BeginZone() {
   copies_.clear();
   capacity_ = std::ranges::min(targets, {}, &Metazones::Target::capacity).capacity;
   for (const Metazones::Target& target : targets)
-    copies_.push_back({.zone = target.zone, .seed = SeedIn(target.zone), .buffer = {}, .written = {}});
+    copies_.push_back({.zone = target.zone,
+                       .seed = FrameSeed::Of(superblock_.seed, target.zone, generation_, salt_),
+                       .buffer = {},
+                       .written = {}});
   position_ = 0;
   return WriteHead(previous);
 }

@@ -101,7 +101,6 @@ class GenerationWriter {
     Status written;        // the outcome of the last write
   };
 
-  FrameSeed SeedIn(ZoneId zone) const { return FrameSeed::Of(superblock_.seed, zone, generation_, salt_); }
   Status WriteHead(ZoneId previous);
   void Reserve(std::uint64_t bytes);
   // Writes the first bytes of each buffer to its zone, to both of a pair at the same time.

@@ -74,19 +74,20 @@ Status WriteCopies(ZonedDevice& device, const Superblock& superblock, Metazones&
   return WriteGeneration(device, superblock, zones, std::move(start), state);
 }
 
-// The zones that generation 1 does not use get a copy of the superblock. If the device has few slots they are finished, so that
-// they hold none. A zone that can't be written is left: generation 1 is there.
+// The zones that generation 1 does not use get a copy of the superblock; on a device with few slots only as many as may stay
+// active until the first log switch. A zone that can't be written is left: generation 1 is there.
 void WriteSpares(ZonedDevice& device, const Superblock& superblock) {
   const Geometry& geometry = device.geometry();
   const MetazoneLayout layout(geometry.block_size);
   const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
+  std::size_t left = limited ? CopiesOf(superblock, geometry) : superblock.metadata_zones.size();
   AlignedBuffer buffer(layout.frames_at);
   for (const ZoneId zone : superblock.metadata_zones) {
     const Result<ZoneInfo> info = device.ReportZone(zone);
     if (!info || info->condition != ZoneCondition::kEmpty) continue;
+    if (left-- == 0) return;
     PutHead(superblock, LogHeader{}, zone, 0, layout, buffer);
-    const Status written = device.Write(info->start, buffer.View(0, layout.frames_at));
-    if (!written.ok() || limited) IgnoreError(device.Finish(zone));
+    if (!device.Write(info->start, buffer.View(0, layout.frames_at)).ok()) IgnoreError(device.Finish(zone));
   }
 }
 

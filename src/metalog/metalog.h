@@ -63,7 +63,7 @@ struct MetalogStats {
 class Metalog {
  public:
   // For mkfs: resets all metadata zones, writes generation 1, with the state that `initial` describes, to the first ones, and
-  // a copy of the superblock to each other one.
+  // a copy of the superblock to the others, as far as the device's limit of active zones allows.
   // The caller has checked that the device may be overwritten.
   [[nodiscard]] static Status Format(ZonedDevice& device, const Superblock& superblock,
                                      std::span<const Edit> initial);

@@ -385,26 +385,5 @@ TEST(MetalogPairCrash, AFrameInOneCopyIsDecidedOnce) {
   }
 }
 
-// The other metadata zones get a copy of the superblock, so a probe finds the volume if both zones of the log are gone.
-TEST(MetalogPair, MkfsPutsTheSuperblockIntoAllMetadataZones) {
-  for (const bool pairs : {false, true}) {
-    CrashDevice device(PairGeometry());
-    const Superblock superblock =
-        pairs ? PairSuperblock(device.geometry()) : SuperblockFor(device.geometry(), kZones);
-    ZENFS_ASSERT_OK(Metalog::Format(device, superblock, InitialEdits()));
-    for (int mounts = 0; mounts < 2; ++mounts) {
-      const auto scan = ScanMetadata(device, superblock);
-      ASSERT_TRUE(scan);
-      EXPECT_TRUE(scan->flaws.empty());
-      for (const ZoneInfo& zone : scan->zones) {
-        EXPECT_GT(zone.WrittenBytes(), 0u);
-        EXPECT_NE(zone.condition, ZoneCondition::kEmpty);
-      }
-      const auto log = Metalog::Open(device, superblock);
-      ASSERT_TRUE(log) << log.error().ToString();
-    }
-  }
-}
-
 }  // namespace
 }  // namespace zenfs::metalog_copies_test

@@ -6,6 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "format/frame.h"
+#include "metalog/metadata_scan.h"
 #include "metalog/metalog_test_util.h"
 
 namespace zenfs::probe_test {
@@ -75,6 +76,25 @@ TEST(Probe, AVolumeWhoseMetadataIsGoneIsNotTakenForAnEmptyDevice) {
   EXPECT_EQ(error.code(), Code::kCorruption);
   EXPECT_THAT(error.text(), HasSubstr("a frame in zone 90 at byte 0; zone 0, 1 is offline"));
   EXPECT_THAT(error.text(), ::testing::Not(HasSubstr("mkfs")));
+}
+
+// And a mount leaves them there.
+TEST(Probe, MkfsPutsTheSuperblockIntoAllMetadataZones) {
+  for (const std::uint64_t features : {std::uint64_t{0}, kTwoMetadataCopies}) {
+    const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+    Superblock superblock = SuperblockFor(device->geometry(), 5);
+    superblock.incompatible = features;
+    ZENFS_ASSERT_OK(Metalog::Format(*device, superblock, InitialEdits()));
+    for (int mounts = 0; mounts < 2; ++mounts) {
+      const auto copies = ScanSuperblocks(*device);
+      ASSERT_TRUE(copies);
+      ASSERT_EQ(copies->size(), 5u);
+      for (const SuperblockCopy& copy : *copies) EXPECT_TRUE(copy.superblock) << copy.zone.value;
+      EXPECT_TRUE(ScanMetadata(*device, superblock)->flaws.empty());
+      const auto log = Metalog::Open(*device, superblock);
+      ASSERT_TRUE(log) << log.error().ToString();
+    }
+  }
 }
 
 // The superblock and the header of the log are overwritten, and frames behind them are not.

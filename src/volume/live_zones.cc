@@ -1,9 +1,7 @@
 #include "volume/live_zones.h"
 
 #include <algorithm>
-#include <set>
 
-#include "metalog/log_fingerprint.h"
 #include "metalog/metazones.h"
 #include "volume/space_options.h"
 #include "wal/log_zones.h"
@@ -36,11 +34,8 @@ std::uint64_t PaddingOf(const State& state, std::uint32_t block_size) {
   return padding;
 }
 
-// `spares`: metadata zones with nothing but a copy of the superblock, of `spare_bytes`. They may be finished.
-void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, const std::set<ZoneId>& spares,
-                          std::uint64_t spare_bytes, LiveZones& out) {
+void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, LiveZones& out) {
   for (ZoneStatus& zone : out.zones) {
-    if (spares.contains(zone.id)) zone.written = std::min(zone.written, spare_bytes);
     if (zone.phase == ZonePhase::kMetadata) {
       zone.live = zone.written;
       out.space.metadata_used += zone.written;
@@ -85,12 +80,7 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
   }
   ZENFS_RETURN_IF_ERROR(zones->Start());
   LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
-  ZENFS_ASSIGN_OR_RETURN(const LogFingerprint log, TakeLogFingerprint(device, superblock));
-  std::set<ZoneId> spares;
-  for (std::size_t i = 0; i < log.zones.size(); ++i) {
-    if (log.heads[i] && log.heads[i]->is_spare()) spares.insert(log.zones[i].id);
-  }
-  CountLogsAndMetadata(frame_bytes, spares, MetazoneLayout(geometry.block_size).frames_at, out);
+  CountLogsAndMetadata(frame_bytes, out);
   if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones));
   out.space.padding = std::min(PaddingOf(state, geometry.block_size), out.space.live);
   return out;

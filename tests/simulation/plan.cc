@@ -107,6 +107,14 @@ void DrawCopies(Plan& plan) {
   plan.geometry.max_copy_bytes = plan.geometry.block_size * OneOf(random, {1u, 2u, 8u, 256u});
 }
 
+// The same, with a stream of its own: one zone dies, and nothing else fails.
+void DrawDeadZone(Plan& plan) {
+  Random random(plan.seed * 0xc2b2ae3d27d4eb4fu + 1);
+  if (plan.HasFaults() || !random.OneIn(3)) return;
+  plan.faults.zone_offline = OneOf(random, {8u, 30u, 100u});
+  plan.faults.zones_bad_max = 1;
+}
+
 // The same, with a stream of its own.
 void DrawLogDevice(Plan& plan) {
   Random random(plan.seed * 0xda942042e4dd58b5u + 1);
@@ -175,6 +183,7 @@ Plan DrawPlan(std::uint64_t seed) {
   }
   DrawWal(plan);
   DrawCopies(plan);
+  DrawDeadZone(plan);
   DrawLogDevice(plan);
   return plan;
 }

@@ -117,8 +117,15 @@ std::string World::Start() {
   // commits, and a mount after a crash in a log switch would report that.
   spared_ = {.turning_bad = {metadata.begin() + 1, metadata.end()},
              .turning_offline = {metadata.begin(), metadata.end()}};
-  // With two copies, any one metadata zone may die, at any moment.
-  if (formatted->metadata_copies == 2) spared_ = {.one_may_die = {metadata.begin(), metadata.end()}};
+  // With two copies, any one metadata zone may die, at any moment. Other failed commands make the log leave zones for the rest
+  // of a mount, until it has one copy; then the same holds as for three zones.
+  const SimFaults& faults = plan_.faults;
+  const bool only_zones_fail = faults.write_error == 0 && faults.write_short == 0 &&
+                               faults.write_unknown == 0 && faults.flush_error == 0 &&
+                               faults.flush_loses == 0 && faults.reset_error == 0 &&
+                               faults.finish_error == 0 && faults.report_error == 0;
+  if (formatted->metadata_copies == 2 && only_zones_fail)
+    spared_ = {.one_may_die = {metadata.begin(), metadata.end()}};
   device_->Spare(spared_);
   return {};
 }
