@@ -16,6 +16,7 @@ set(ZENFS_SOURCES_testing
   testing/zone_image.cc
 )
 set(ZENFS_TESTS_testing
+  testing/crash_device_copies_test.cc
   testing/crash_device_test.cc
   testing/faulty_device_test.cc
   testing/sim_scheduler_test.cc

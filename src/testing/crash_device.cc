@@ -164,6 +164,36 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageOf(const std::vector<ZoneLoss>& l
   return image;
 }
 
+std::unique_ptr<CrashDevice> CrashDevice::ImageWithLogsOf(const CrashDevice& logs) const {
+  const std::unique_ptr<CrashDevice> other = logs.Image(LossPolicy::KeepAll());
+  std::unique_ptr<CrashDevice> image = Image(LossPolicy::KeepAll());
+  MutexLock lock(image->mutex_);
+  MutexLock other_lock(other->mutex_);
+  for (std::uint32_t i = geometry_.main_zones(); i < geometry_.zone_count; ++i) {
+    image->zones_[i] = other->zones_[i];
+    if (!image->machine_.Restore(ZoneId(i), other->zones_[i].live.state).ok())
+      FailAssertion("CrashDevice: impossible zone state\n");
+  }
+  return image;
+}
+
+bool CrashDevice::Rot(DeviceOffset place, std::byte bits) {
+  MutexLock lock(mutex_);
+  const ZoneId zone = geometry_.ZoneOf(place);
+  const std::uint64_t byte = place - geometry_.ZoneStart(zone);
+  const std::uint64_t block = byte / geometry_.block_size;
+  ZoneHistory& history = zones_[zone.value];
+  Blocks& live = history.live.blocks;
+  Blocks& durable = history.durable.blocks;
+  if (block >= live.size() || block >= durable.size() || live[block] == nullptr ||
+      live[block] != durable[block] || live[block]->unreadable)
+    return false;
+  auto rotten = std::make_shared<Block>(*live[block]);
+  rotten->bytes[byte % geometry_.block_size] ^= bits;
+  live[block] = durable[block] = std::move(rotten);
+  return true;
+}
+
 void CrashDevice::DropCache(std::uint64_t seed) {
   MutexLock lock(mutex_);
   Random random(seed);

@@ -77,6 +77,14 @@ class CrashDevice final : public ZonedDevice {
   // Makes `zone` read-only or offline, durably.
   [[nodiscard]] Status SetCondition(ZoneId zone, ZoneCondition condition) EXCLUDES(mutex_);
 
+  // Inverts bits of the byte at `place`, as a medium that rots, until its block is written again. False if the block was not
+  // written, or not flushed since: nothing is changed.
+  bool Rot(DeviceOffset place, std::byte bits) EXCLUDES(mutex_);
+
+  // The first device as it is, with the zones of the second device for logs as `logs` has them. Both are as after the death of
+  // their process, and have the same geometry.
+  [[nodiscard]] std::unique_ptr<CrashDevice> ImageWithLogsOf(const CrashDevice& logs) const EXCLUDES(mutex_);
+
   const EmulatorGeometry& emulator_geometry() const { return emulator_geometry_; }
   const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return name_; }

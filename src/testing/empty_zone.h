@@ -13,4 +13,17 @@ inline Status EmptyZone(Volume& volume, ZoneId zone) {
   return mount.parts().relocation.EmptyZone(zone);
 }
 
+// Cleans all log zones that get no more frames, as the collector does when space is short. Returns the first error.
+inline Status CleanLogZones(Volume& volume) {
+  const WriterMount& mount = dynamic_cast<const MountedVolume&>(volume).mount();
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount.EnterToWrite());
+  Relocation& relocation = mount.parts().relocation;
+  Status first;
+  for (const LogZoneStatus& zone : relocation.LookAtLog().zones) {
+    if (!zone.closed || zone.held || zone.has_waiting_part || zone.live.device_bytes == 0) continue;
+    first.Update(relocation.Empty({.zone = zone.zone, .kind = Victim::Kind::kLog}, {}));
+  }
+  return first;
+}
+
 }  // namespace zenfs

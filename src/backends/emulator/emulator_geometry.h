@@ -24,10 +24,17 @@ struct EmulatorGeometry {
   // The longest ZonedDevice::Copy in bytes, a multiple of the block size; 0: none. It takes the time of its read and its
   // write. A file does not record it (EmulatorOptions).
   std::uint64_t max_copy_bytes = 0;
+  // The last `last_zones` zones have this capacity, as if they were another device's (device/joined_device.h). Only for devices
+  // in memory; a file does not record it.
+  std::uint32_t last_zones = 0;
+  std::uint64_t last_capacity = 0;
 
   std::uint64_t capacity() const { return zone_capacity == 0 ? zone_size : zone_capacity; }
   bool is_conventional(ZoneId zone) const { return zone.value < conventional; }
-  std::uint64_t capacity_of(ZoneId zone) const { return zone.value < conventional ? zone_size : capacity(); }
+  std::uint64_t capacity_of(ZoneId zone) const {
+    if (zone.value >= zones - last_zones) return last_capacity;
+    return zone.value < conventional ? zone_size : capacity();
+  }
   std::uint64_t blocks_of(ZoneId zone) const { return capacity_of(zone) / block_size; }
   friend bool operator==(const EmulatorGeometry&, const EmulatorGeometry&) = default;
 };
