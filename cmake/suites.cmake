@@ -41,8 +41,10 @@ set(ZENFS_SIMULATOR_SOURCES
   simulation/crowd.cc
   simulation/database_work.cc
   simulation/fill_work.cc
+  simulation/logs_work.cc
   simulation/main.cc
   simulation/plan.cc
+  simulation/questions.cc
   simulation/shrink.cc
   simulation/world.cc
   simulation/world/allowed_errors.cc

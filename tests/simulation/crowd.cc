@@ -6,9 +6,10 @@
 #include <optional>
 
 #include "base/thread.h"
-#include "crash/random_work.h"
 #include "database_work.h"
 #include "fill_work.h"
+#include "logs_work.h"
+#include "questions.h"
 #include "testing/sim_scheduler.h"
 #include "world/allowed_errors.h"
 
@@ -82,11 +83,29 @@ std::string Crowd::MeetShared(Volume& volume) {
   return {};
 }
 
+RandomWork::Plain Crowd::PlainWork() const {
+  if (!plan_.wal_buffer_bytes) return RandomWork::Plain::kAll;
+  if (!Asks(Question::kTruncateAfterFlush)) return RandomWork::Plain::kNoTruncation;
+  return plan_.shared_memory ? RandomWork::Plain::kFlushAndTruncate : RandomWork::Plain::kAll;
+}
+
+LogsWork::Sizes Crowd::LogSizes() const {
+  MountOptions options;
+  options.wal_buffer_bytes = plan_.wal_buffer_bytes;
+  return {.logs = plan_.logs,
+          .buffer = WalBufferBytes(options, plan_.geometry.zone_size),
+          .capacity = plan_.geometry.capacity(),
+          .device = plan_.DataBytes(),
+          .files_max = plan_.geometry.capacity() / 1500};
+}
+
 void Crowd::WorkOf(std::uint32_t number) {
   Client& client = *clients_[number];
-  RandomWork random_work(client, Root(number));
+  RandomWork random_work(client, Root(number), PlainWork());
   DatabaseWork database_work(client, Root(number));
   FillWork fill_work(client, Root(number), plan_.geometry.capacity() / 1500);
+  std::optional<LogsWork> logs_work;
+  if (plan_.ManyLogs()) logs_work.emplace(client, Root(number), LogSizes());
   SharedWork* const shared = shared_.empty() ? nullptr : shared_[number].get();
   for (std::uint32_t step = 0; step < round().steps && !client.failed(); ++step) {
     const StepId id{round_number_, number, step};
@@ -104,6 +123,8 @@ void Crowd::WorkOf(std::uint32_t number) {
       if (shared->failed()) return;
     } else if (plan_.clients[number] == WorkKind::kDatabase) {
       database_work.Step();
+    } else if (logs_work) {
+      logs_work->Step();
     } else if (plan_.clients[number] == WorkKind::kFill) {
       for (std::uint32_t i = 0; i < kFillsAStep && !client.failed(); ++i) fill_work.Step();
       is_full_ = !ReclaimsAll(plan_.geometry) || !fill_work.HadGarbage(plan_.geometry.capacity());

@@ -11,7 +11,9 @@
 
 #include "base/mutex.h"
 #include "crash/client.h"
+#include "crash/random_work.h"
 #include "crash/shared_work.h"
+#include "logs_work.h"
 #include "plan.h"
 #include "world.h"
 
@@ -47,6 +49,8 @@ class Crowd {
   const Round& round() const { return plan_.rounds[round_number_]; }
   std::string MeetShared(Volume& volume);
   void WorkOf(std::uint32_t client);
+  LogsWork::Sizes LogSizes() const;
+  RandomWork::Plain PlainWork() const;
   std::vector<const CallHistory*> Everybody() const;
   std::string WhyEnded(const CallHistory& one, bool crashed);
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "questions.h"
 #include "shrink.h"
 #include "world.h"
 
@@ -29,6 +30,7 @@ struct Flags {
   std::optional<std::uint64_t> crash_after;
   bool shrink = false;
   bool keep_going = false;
+  std::string ask;
 };
 
 void Print(const Json& line) {
@@ -112,6 +114,10 @@ int RunShrink(const Flags& flags, const Selection& selection) {
 }
 
 int Run(const Flags& flags) {
+  if (const Status known = Ask(flags.ask); !known.ok()) {
+    Print({{"failure", known.error().ToString()}});
+    return 2;
+  }
   if (!flags.seed) return RunRange(flags);
   Selection selection;
   selection.crash_after = flags.crash_after;
@@ -151,6 +157,7 @@ int main(int argc, char** argv) {
                  "With --seed: commands until the crash of the last round");
   app.add_flag("--keep-going", flags.keep_going, "Goes on with the next seed when one fails");
   app.add_flag("--shrink", flags.shrink, "With --seed: find fewer steps that still fail");
+  app.add_option("--ask", flags.ask, "Also these questions of questions.h, separated by commas, or all");
   CLI11_PARSE(app, argc, argv);
   return zenfs::Run(flags);
 }

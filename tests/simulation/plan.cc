@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "device/joined_device.h"
+#include "questions.h"
 #include "zone/slot_plan.h"
 
 namespace zenfs {
@@ -115,6 +116,90 @@ void DrawDeadZone(Plan& plan) {
   plan.faults.zones_bad_max = 1;
 }
 
+// Kills of a process whose clients flush and truncate files.
+void DrawTruncations(Random& random, Plan& plan) {
+  if (!Asks(Question::kTruncateAfterFlush) || !random.OneIn(12)) return;
+  plan.clients = {WorkKind::kRandom};
+  plan.shared_names = false;
+  plan.shared_memory = true;
+  plan.wal_buffer_bytes = OneOf(random, {4u << 10, 16u << 10});
+  for (Round& round : plan.rounds) {
+    round.unmounts = false;
+    round.crash_after = random.OneIn(3) ? random.Below(100) : UINT64_MAX;
+    round.loss_seed -= round.loss_seed % 3;  // the process died
+  }
+}
+
+// The same, with a stream of its own.
+void DrawBuffers(Plan& plan) {
+  Random random(plan.seed * 0xbf58476d1ce4e5b9u + 1);
+  // Creating them takes most of the time of a run with shared memory.
+  plan.append_buffers = static_cast<std::uint32_t>(1 + plan.seed % 6);
+  const bool small = random.OneIn(2);
+  const std::uint64_t bytes = OneOf(random, {4u << 10, 16u << 10, 64u << 10});
+  if (small && (!plan.shared_names || Asks(Question::kLongAppends))) plan.wal_buffer_bytes = bytes;
+  DrawTruncations(random, plan);
+}
+
+// Zones from a few buffers up to those for which the default buffers are larger than the least.
+void DrawZonesForLogs(Random& random, EmulatorGeometry& geometry) {
+  geometry.block_size = 4096;
+  geometry.conventional = 0;
+  geometry.zone_size = OneOf(random, {256u << 10, 256u << 10, 512u << 10, 1024u << 10, 8192u << 10});
+  geometry.zone_capacity = geometry.zone_size / 4 * OneOf(random, {2u, 3u, 4u, 4u});
+  geometry.zones = static_cast<std::uint32_t>(12 + random.Below(12));
+  if (geometry.zone_size <= (1u << 20)) return;
+  // Devices with so much data take long; most have zones whose capacity is small.
+  geometry.zones = static_cast<std::uint32_t>(11 + random.Below(4));
+  if (!random.OneIn(4)) geometry.zone_capacity = 1u << 20;
+  if (random.OneIn(2)) geometry.zone_size *= OneOf(random, {2u, 4u});
+}
+
+// The same, with a stream of its own.
+void DrawManyLogs(Plan& plan) {
+  constexpr std::uint64_t kBuffersMax = 16u << 20;  // bytes
+  Random random(plan.seed * 0x94d049bb133111ebu + 1);
+  if (!Asks(Question::kFullMount) || !random.OneIn(24)) return;
+  plan.clients = {WorkKind::kLogs};
+  plan.shared_names = false;
+  plan.shared_memory = true;
+  if (!Asks(Question::kFullMountWithBadZones) || !random.OneIn(4))
+    plan.faults = {.latency_us_max = plan.faults.latency_us_max};
+  DrawZonesForLogs(random, plan.geometry);
+  plan.wal_buffer_bytes.reset();
+  if (random.OneIn(2)) {
+    plan.wal_buffer_bytes =
+        OneOf(random, {4u << 10, 16u << 10, 64u << 10, 256u << 10, 1024u << 10, 2048u << 10, 8192u << 10});
+  }
+  MountOptions options;
+  options.wal_buffer_bytes = plan.wal_buffer_bytes;
+  const std::uint64_t buffer = WalBufferBytes(options, plan.geometry.zone_size);
+  plan.append_buffers = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      OneOf(random, {2u, 8u, 16u, 32u}), 1, std::max<std::uint64_t>(2, kBuffersMax / buffer)));
+  plan.logs = OneOf(random, {1u, 2u, 6u, 8u, 16u, 32u});
+  plan.rounds.resize(2 + random.Below(6));
+  for (Round& round : plan.rounds) {
+    round.steps = OneOf(random, {10u, 20u, 40u});
+    round.crash_after = random.OneIn(4) ? random.Below(300) : UINT64_MAX;
+    round.unmounts = random.OneIn(3);
+    round.recovery_crashes = random.OneIn(3) ? static_cast<std::uint32_t>(1 + random.Below(6)) : 0;
+    round.loss_seed = random.Next();
+    if (!random.OneIn(4)) round.loss_seed -= round.loss_seed % 3;  // the process died
+  }
+}
+
+// The zones of the second device may be smaller or larger.
+void DrawZonesOfLogDevice(Random& random, Plan& plan) {
+  constexpr std::uint64_t kLeast = 64 << 10;
+  EmulatorGeometry& geometry = plan.geometry;
+  if (geometry.conventional != 0 || !random.OneIn(2)) return;
+  const std::uint64_t main = geometry.capacity();
+  geometry.last_zones = plan.log_zones;
+  geometry.last_capacity = std::max(kLeast, OneOf(random, {main / 4, main / 2, main * 2}));
+  geometry.zone_size = std::max(geometry.zone_size, geometry.last_capacity);
+  geometry.zone_capacity = main;
+}
+
 // The same, with a stream of its own.
 void DrawLogDevice(Plan& plan) {
   Random random(plan.seed * 0xda942042e4dd58b5u + 1);
@@ -124,6 +209,7 @@ void DrawLogDevice(Plan& plan) {
   plan.geometry.zones += plan.log_zones;
   if (plan.geometry.max_active != 0) plan.geometry.max_active += plan.log_max_active;
   if (plan.geometry.max_open != 0) plan.geometry.max_open += plan.log_max_active;
+  DrawZonesOfLogDevice(random, plan);
 }
 
 }  // namespace
@@ -131,6 +217,8 @@ void DrawLogDevice(Plan& plan) {
 bool Plan::HasFaults() const {
   return std::ranges::any_of(kFaultKinds, [this](const FaultKind& kind) { return faults.*kind.rate != 0; });
 }
+
+std::uint64_t Plan::DataBytes() const { return (geometry.zones - log_zones) * geometry.capacity(); }
 
 std::string Plan::Describe() const {
   std::string text = fmt::format(
@@ -147,9 +235,15 @@ std::string Plan::Describe() const {
   if (log_zones != 0) {
     text += fmt::format("; the last {} zones on a second device, {} active there", log_zones, log_max_active);
   }
-  if (Fills()) text += "; kept nearly full";
+  if (geometry.last_zones != 0) text += fmt::format(", with {} KiB each", geometry.last_capacity / 1024);
+  if (Fills() && !ManyLogs()) text += "; kept nearly full";
+  if (ManyLogs()) text += fmt::format("; filled with {} logs", logs);
+  if (shared_memory) {
+    text +=
+        fmt::format("; {} buffers of {}", append_buffers,
+                    wal_buffer_bytes ? fmt::format("{} KiB", *wal_buffer_bytes / 1024) : "the default size");
+  }
   if (shared_names) text += "; shared names";
-  if (shared_memory) text += "; shared memory";
   if (wal == WalSending::kAppend) text += fmt::format("; log by {} appends", wal_depth);
   if (faults.latency_us_max != 0) text += fmt::format("; latency up to {} us", faults.latency_us_max);
   for (const FaultKind& kind : kFaultKinds) {
@@ -181,6 +275,8 @@ Plan DrawPlan(std::uint64_t seed) {
         round.crash_after += round.steps;  // usually after the device is full
     }
   }
+  DrawBuffers(plan);
+  DrawManyLogs(plan);
   DrawWal(plan);
   DrawCopies(plan);
   DrawDeadZone(plan);

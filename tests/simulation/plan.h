@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "testing/sim_scheduler.h"
-#include "wal/send_choice.h"
+#include "volume/mount_options.h"
 #include "world/sim_device.h"
 
 namespace zenfs {
@@ -17,6 +18,7 @@ enum class WorkKind {
   kRandom,    // any call on a few names, in any order
   kDatabase,  // the file operations of RocksDB
   kFill,      // keeps the device nearly full, as its only client
+  kLogs,      // many logs and tables on a device that is soon full, as its only client
 };
 
 // The time from a mount to a crash or a clean unmount.
@@ -30,12 +32,24 @@ struct Round {
       0;  // one in so many steps of a client moves live data out of full zones; 0: none
 };
 
+// One step of one client.
+struct StepId {
+  std::uint32_t round = 0;
+  std::uint32_t client = 0;
+  std::uint32_t step = 0;
+
+  friend auto operator<=>(const StepId&, const StepId&) = default;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   EmulatorGeometry geometry;
   // The last zones, and so many of the limits of open and active zones, are those of a second device for logs; 0: none.
   std::uint32_t log_zones = 0;
   std::uint32_t log_max_active = 0;
+  std::optional<std::uint64_t> wal_buffer_bytes;  // MountOptions
+  std::uint32_t append_buffers = 1;
+  std::uint32_t logs = 0;  // that a client of kind kLogs keeps open
   SimScheduler::Options schedule;
   SimFaults faults;
   bool shared_memory = false;  // append buffers in shared memory
@@ -46,20 +60,13 @@ struct Plan {
   std::vector<Round> rounds;
 
   bool HasFaults() const;
-  bool Fills() const { return clients.front() == WorkKind::kFill; }
-  std::string Describe() const;  // one line
+  bool Fills() const { return clients.front() == WorkKind::kFill || clients.front() == WorkKind::kLogs; }
+  bool ManyLogs() const { return clients.front() == WorkKind::kLogs; }
+  std::uint64_t DataBytes() const;  // of all zones that are not the log's
+  std::string Describe() const;     // one line
 };
 
 [[nodiscard]] Plan DrawPlan(std::uint64_t seed);
-
-// One step of one client.
-struct StepId {
-  std::uint32_t round = 0;
-  std::uint32_t client = 0;
-  std::uint32_t step = 0;
-
-  friend auto operator<=>(const StepId&, const StepId&) = default;
-};
 
 // The part of a plan that is left when a failure is shrunk: only these steps; without a list, all.
 struct Selection {

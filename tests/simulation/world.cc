@@ -7,6 +7,7 @@
 
 #include "crash/verify.h"
 #include "crowd.h"
+#include "questions.h"
 #include "testing/borrowed_device.h"
 #include "volume/format_volume.h"
 #include "world/allowed_errors.h"
@@ -58,6 +59,8 @@ class World {
     return {.mount = mount,
             .allow_notices = notices,
             .allow_no_space = plan_.HasFaults(),
+            .allow_no_mount = plan_.HasFaults() && !Asks(Question::kFullMountWithBadZones),
+            .frees = plan_.ManyLogs() && !plan_.HasFaults(),
             .allow_full = plan_.Fills(),
             .allow_unsummed = MayReadFailWith(plan_.faults, Code::kIo)};
   }
@@ -83,8 +86,8 @@ class World {
 MountOptions World::Options() const {
   MountOptions options;
   options.flush_directory = shared_memory_ ? shared_memory_->directory() : "none";
-  options.append_buffers =
-      static_cast<std::uint32_t>(1 + plan_.seed % 6);  // creating them takes most of the time of such a run
+  options.append_buffers = plan_.append_buffers;
+  options.wal_buffer_bytes = plan_.wal_buffer_bytes;
   options.wal = plan_.wal;
   options.wal_depth = plan_.wal_depth;
   // Files are small. With small buffers, their bytes also reach zones before a flush or sync.
@@ -158,7 +161,7 @@ std::string World::Mount() {
     // Shows what a failed flush lost: the next mount could not find out in another way.
     if (device_->crash_device().dropped()) Take(device_->crash_device().Image(LossPolicy::KeepAll()));
     mounted = MountBorrowed(*device_, Options());
-    if (!mounted && mounted.error().code() == Code::kNoSpace) {
+    if (!mounted && mounted.error().code() == Code::kNoSpace && !Asks(Question::kFullMountWithBadZones)) {
       MountOptions without = Options();  // for a device full of logs, as in VerifyImage
       without.discard_unsynced = true;
       mounted = MountBorrowed(*device_, without);
@@ -248,9 +251,10 @@ std::string World::LookAtCrash() {
   const std::string where = unmounted_ ? "after a clean unmount" : "after a crash";
   for (const LossPolicy loss :
        {LossPolicy::LoseAll(), LossPolicy::KeepAll(), LossPolicy::Random(round().loss_seed + 1)}) {
+    if (plan_.ManyLogs() && loss.kind == LossPolicy::Kind::kRandom) continue;  // they take long
     if (std::string why = Look(loss, where); !why.empty()) return why;
   }
-  if (shared_memory_) return LookAtSharedMemory();
+  if (shared_memory_ && (!plan_.ManyLogs() || is_last_round())) return LookAtSharedMemory();
   return {};
 }
 

@@ -18,6 +18,11 @@ bool CallHistory::Ok(const Status& returned, const std::string& what) {
       returned.ok() && IsDead() ? Fail(Code::kIo, "returned when the process was dead") : returned;
   Note(status.ok() ? what : what + ": " + status.error().ToString());
   if (status.ok()) return true;
+  const Code code = status.error().code();
+  if (goes_on_when_full_ && (code == Code::kNoSpace || code == Code::kTimedOut)) {
+    was_full_ = true;
+    return false;
+  }
   error_ = history_.back();
   error_code_ = status.error().code();
   return false;

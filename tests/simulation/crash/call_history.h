@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "volume/volume.h"
@@ -31,6 +32,10 @@ class CallHistory {
   // From now on, a Flush or Sync of a framed file that fails because of the device is repeated this
   // many times.
   void RepeatWhatFails(int times) { repeats_ = times; }
+  // From now on, a call that finds no space, or waits for it in vain, does not end the work. WasFull returns true once after
+  // such a call. Its outcome is unknown, so the caller must delete the file next.
+  void GoesOnWhenFull() { goes_on_when_full_ = true; }
+  bool WasFull() { return std::exchange(was_full_, false); }
 
  protected:
   ~CallHistory() = default;
@@ -46,6 +51,8 @@ class CallHistory {
 
  private:
   int repeats_ = 0;
+  bool goes_on_when_full_ = false;
+  bool was_full_ = false;
   std::function<bool()> dead_;
   std::string error_;
   std::optional<Code> error_code_;

@@ -207,7 +207,11 @@ void Model::BeginUnlink(const std::string& path) {
   Change change{durable_, pending_};
   change.durable.erase(path);
   change.pending.erase(path);
+  // If a call for this file has failed, what it may have done can be there until the file is deleted.
+  then_.clear();
+  std::vector<Tree> failed = std::move(alternatives_);
   Begin(std::move(change));
+  alternatives_.insert(alternatives_.end(), failed.begin(), failed.end());
 }
 
 void Model::BeginLink(const std::string& from, const std::string& to) {

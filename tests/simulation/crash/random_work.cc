@@ -17,6 +17,8 @@ void RandomWork::OnHandle(const Body& body) {
 }
 
 void RandomWork::Step() {
+  if (plain_ == Plain::kFlushAndTruncate && client_.random().OneIn(3))
+    return OnHandle([&](const std::string& h) { FlushAndTruncate(h); });
   switch (client_.random().Below(23)) {
     case 0:
     case 1: return CreateOne();
@@ -77,7 +79,18 @@ void RandomWork::Write(const std::string& handle) {
 }
 
 void RandomWork::Truncate(const std::string& handle) {
+  if (client_.ShapeOf(handle) == FileShape::kPlain && plain_ == Plain::kNoTruncation) return;
   client_.Truncate(handle, client_.random().Below(client_.SizeOf(handle) + 1));
+}
+
+// Bytes that are flushed, most of them in extents that are not committed.
+void RandomWork::FlushAndTruncate(const std::string& handle) {
+  const std::uint64_t flushes = 1 + client_.random().Below(3);
+  for (std::uint64_t i = 0; i < flushes; ++i) {
+    Write(handle);
+    client_.Flush(handle);
+  }
+  if (client_.random().OneIn(2)) Truncate(handle);
 }
 
 void RandomWork::ReadOne() {

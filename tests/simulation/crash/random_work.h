@@ -12,8 +12,14 @@ namespace zenfs {
 // any of DeviceShapes() has room for three such clients.
 class RandomWork {
  public:
-  // `client` must outlive it.
-  RandomWork(Client& client, const std::string& root) : client_(client), root_(root) {}
+  // `client` must outlive it. `plain`: what is done with files that are no logs.
+  enum class Plain {
+    kAll,
+    kNoTruncation,
+    kFlushAndTruncate,  // often, one after the other
+  };
+  RandomWork(Client& client, const std::string& root, Plain plain = Plain::kAll)
+      : client_(client), root_(root), plain_(plain) {}
 
   void Step();
 
@@ -28,6 +34,7 @@ class RandomWork {
   void ReopenOne();
   void Write(const std::string& handle);
   void Truncate(const std::string& handle);
+  void FlushAndTruncate(const std::string& handle);
   void ReadOne();
   void UnlinkOne();
   void RenameOne();
@@ -36,6 +43,7 @@ class RandomWork {
 
   Client& client_;
   const std::string root_;
+  const Plain plain_;
 };
 
 // Up to `steps` steps, until the client fails.

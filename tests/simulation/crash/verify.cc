@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/aligned_buffer.h"
 #include "testing/borrowed_device.h"
 #include "volume/check_volume.h"
 #include "volume/format_volume.h"
@@ -52,24 +53,11 @@ Status WriteSomeMore(Volume& volume, const FoundTree& found, bool may_be_full, s
   return {};
 }
 
-std::string WhyNotAny(const FoundTree& found, CrashKind kind,
-                      const std::vector<const Expectation*>& expected) {
-  for (const Expectation* each : expected) {
-    FoundTree own;
-    for (const auto& [path, entry] : found) {
-      const std::string& root = each->root();
-      if (root.empty() || path == root || path.starts_with(root + "/")) own.emplace(path, entry);
-    }
-    if (std::string why = each->WhyNot(own, kind); !why.empty()) return why;
-  }
-  return {};
-}
-
 // Mounts the device that an earlier mount left, and compares.
 std::string StillThere(CrashDevice& image, const FoundTree& expected, const VerifyOptions& options,
-                       const std::string& when, const std::string& except = "") {
+                       const std::string& when, const std::string& except = "", bool discards = true) {
   MountOptions mount = options.mount;
-  mount.discard_unsynced = true;  // bytes replayed from shared memory are on the device
+  mount.discard_unsynced = discards;  // bytes replayed from shared memory are on the device
   const auto volume = MountBorrowed(image, mount);
   if (!volume) return when + ": mount: " + volume.error().ToString();
   auto found = Find(**volume);
@@ -103,7 +91,53 @@ std::string DescribeSpace(Volume& volume) {
   return text + ")";
 }
 
+// Files first, then directories from the deepest on.
+Status DeleteAll(Volume& volume, const FoundTree& found) {
+  for (const auto& [path, entry] : found) {
+    if (!entry.is_directory) ZENFS_RETURN_IF_ERROR(volume.Unlink(path));
+  }
+  for (auto entry = found.rbegin(); entry != found.rend(); ++entry) {
+    if (entry->second.is_directory) ZENFS_RETURN_IF_ERROR(volume.RemoveDirectory(entry->first));
+  }
+  return {};
+}
+
+// Deletes everything; a file that needs half of the space for data must then find it.
+std::string WhyNotFreed(CrashDevice& image, const MountOptions& options) {
+  const auto volume = MountBorrowed(image, options);
+  if (!volume) return "mount to delete everything: " + volume.error().ToString();
+  const auto found = Find(**volume);
+  if (!found) return "read before deleting everything: " + found.error().ToString();
+  if (const Status deleted = DeleteAll(**volume, *found); !deleted.ok())
+    return "delete everything: " + deleted.error().ToString() + DescribeSpace(**volume);
+  const SpaceReport space = (*volume)->Space();
+  AlignedBuffer bytes((space.live + space.garbage + space.free) / 2);
+  bytes.Resize(bytes.capacity());
+  std::ranges::fill(bytes.Span(), std::byte{0});
+  const auto write = [&]() -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<FileHandle> file, (*volume)->Create("freed.sst"));
+    ZENFS_RETURN_IF_ERROR(file->Append(bytes.View()));
+    return file->Sync();
+  };
+  if (const Status written = write(); !written.ok())
+    return "write after everything was deleted: " + written.error().ToString() + DescribeSpace(**volume);
+  return {};
+}
+
 }  // namespace
+
+std::string WhyNotAny(const FoundTree& found, CrashKind kind,
+                      const std::vector<const Expectation*>& expected) {
+  for (const Expectation* each : expected) {
+    FoundTree own;
+    for (const auto& [path, entry] : found) {
+      const std::string& root = each->root();
+      if (root.empty() || path == root || path.starts_with(root + "/")) own.emplace(path, entry);
+    }
+    if (std::string why = each->WhyNot(own, kind); !why.empty()) return why;
+  }
+  return {};
+}
 
 Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device, const MountOptions& options) {
   return Volume::Mount(Borrow(device), options);
@@ -138,7 +172,7 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
                         const VerifyOptions& options) {
   if (const std::string error = FirstCheckError(image); !error.empty()) return "check as found: " + error;
   auto mounted = MountBorrowed(image, options.mount);
-  if (!mounted && options.allow_no_space && mounted.error().code() == Code::kNoSpace &&
+  if (!mounted && options.allow_no_mount && mounted.error().code() == Code::kNoSpace &&
       !options.mount.discard_unsynced) {
     // A device full of logs: flushed bytes wait in shared memory for room, and can be discarded.
     VerifyOptions without = options;
@@ -162,20 +196,24 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   if (!after) return "read after writing on: " + after.error().ToString();
   after->erase(unsynced);
   const auto lost = image.Image(LossPolicy::LoseAll());
-  if (const Status unmounted = volume->Unmount(); !unmounted.ok())
-    return "unmount: " + unmounted.error().ToString();
+  const Status unmounted = volume->Unmount();
   volume.reset();
+  // Without space, flushed bytes stay in shared memory for the next mount.
+  const bool keeps = !unmounted.ok() && options.allow_full && unmounted.error().code() == Code::kNoSpace;
+  if (!unmounted.ok() && !keeps) return "unmount: " + unmounted.error().ToString();
   if (const std::string error = FirstCheckError(image); !error.empty())
     return "check after recovery: " + error;
-  if (const std::string error = FirstScrubError(image, options.allow_unsummed); !error.empty())
+  if (const std::string error = keeps ? "" : FirstScrubError(image, options.allow_unsummed); !error.empty())
     return "scrub after recovery: " + error;
+  if (std::string why = StillThere(image, *after, options, "remounted", unsynced, !keeps); !why.empty())
+    return why;
   if (std::string why = StillThere(*mounted_only, *found, options, "power lost right after recovery");
       !why.empty())
     return why;
   if (std::string why = StillThere(*lost, *after, options, "power lost after writing on", unsynced);
       !why.empty())
     return why;
-  return StillThere(image, *after, options, "remounted", unsynced);
+  return options.frees ? WhyNotFreed(image, options.mount) : std::string();
 }
 
 std::string Verify(const CrashDevice& device, LossPolicy loss,

@@ -27,6 +27,8 @@ struct VerifyOptions {
   MountOptions mount;           // of the first mount
   bool allow_notices = false;   // zones went bad, so a mount may have notices
   bool allow_no_space = false;  // zones went bad or were ended early
+  bool allow_no_mount = false;  // a mount may find no space for flushed bytes
+  bool frees = false;           // deleting everything gives the space back
   bool allow_full = false;      // the device is full: the mount succeeds, a write may fail
   bool allow_unsummed = false;  // reads failed, perhaps of bytes that a truncation cut off
 };
@@ -37,6 +39,10 @@ struct VerifyOptions {
 // The loss policies for each crash: all, nothing, and `random` seeds.
 [[nodiscard]] std::vector<LossPolicy> Losses(std::uint64_t seed, int random);
 [[nodiscard]] std::string Describe(LossPolicy loss);
+
+// Empty if each of `expected` allows its part of `found`.
+[[nodiscard]] std::string WhyNotAny(const FoundTree& found, CrashKind kind,
+                                    const std::vector<const Expectation*>& expected);
 
 // The first error that CheckVolume finds in `image`; empty if there is none.
 [[nodiscard]] std::string FirstCheckError(ZonedDevice& image);

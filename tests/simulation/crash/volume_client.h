@@ -36,6 +36,12 @@ class VolumeClient : public CallHistory {
   void Remounted(std::shared_ptr<Volume> volume);  // compares the contents, which then count as certain
   void AdoptFound();                               // accepts the contents of the volume as certain
   void DropHandles();
+  void DropHandle(const std::string& handle) { handles_.erase(handle); }
+  FileShape ShapeOf(const std::string& handle) const { return handles_.at(handle).file->shape; }
+  // Fails if the last call found no space (GoesOnWhenFull).
+  void MustNotBeFull(const std::string& what) {
+    if (WasFull()) Right("finds no space", what);
+  }
   SpaceReport Space() const { return volume_->Space(); }
   // Fails if the volume's contents differ from the model.
   void Compare();

@@ -23,6 +23,8 @@ def parse(arguments):
     parser.add_argument("--steps", default="", help="with --seed: only these steps of its clients (a failure prints them)")
     parser.add_argument("--crash-after", metavar="N", type=int, help="with --seed: crash the last round after so many "
                         "commands of the device")
+    parser.add_argument("--ask", metavar="NAMES", default="", help="also these questions of tests/simulation/questions.h, "
+                        "separated by commas, or all: those that await the mend of a fault")
     parser.add_argument("--no-shrink", action="store_true", help="don't look for fewer steps that fail as well")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="so many at once (default: cores)")
     parser.add_argument("--preset", default="release", help="how it is built: release, checked (with assertions), asan or tsan "
@@ -36,19 +38,21 @@ def parse(arguments):
 
 def shrink(program, seed, options, screen):
     screen.working("looking for fewer steps")
-    arguments = [f"--seed={seed}", "--shrink"] + ([f"--steps={options.steps}"] if options.steps else [])
+    asks = [f"--ask={options.ask}"] if options.ask else []
+    arguments = [f"--seed={seed}", "--shrink", *asks] + ([f"--steps={options.steps}"] if options.steps else [])
     small = workers.ask(program, *arguments)
     outcome = None
     if small and small.get("failure"):
-        again = [f"--seed={seed}"] + ([f"--steps={small['steps']}"] if small["steps"] else [])
+        again = [f"--seed={seed}", *asks] + ([f"--steps={small['steps']}"] if small["steps"] else [])
         again += [f"--crash-after={small['crash_after']}"] if "crash_after" in small else []
         outcome = workers.ask(program, *again)
-    screen.shrunk(small, outcome, options.preset)
+    screen.shrunk(small, outcome, options)
     return small
 
 
 def one_seed(program, options, screen):
     arguments = [f"--seed={options.seed}"] + ([f"--steps={options.steps}"] if options.steps else [])
+    arguments += [f"--ask={options.ask}"] if options.ask else []
     arguments += [f"--crash-after={options.crash_after}"] if options.crash_after is not None else []
     outcome = workers.ask(program, *arguments)
     write_json(options.json, outcome)
@@ -60,7 +64,7 @@ def one_seed(program, options, screen):
     failure = workers.Failure(options.seed, "the simulator dies; run it in a debugger")
     if outcome is not None:
         failure = workers.Failure.said(program, outcome)
-    screen.failure(failure, options.preset)
+    screen.failure(failure, options)
     if outcome is not None:
         screen.line(outcome["history"])
     return 1
@@ -69,9 +73,9 @@ def one_seed(program, options, screen):
 def many_seeds(program, options, screen):
     seconds = options.time if options.time or options.seeds else 60
     totals, failure = workers.run(program, first=options.first, seeds=options.seeds, seconds=seconds, jobs=options.jobs,
-                                  on_progress=screen.progress)
+                                  on_progress=screen.progress, ask=options.ask)
     if failure:
-        screen.failure(failure, options.preset)
+        screen.failure(failure, options)
         if not options.no_shrink:
             shrink(program, failure.seed, options, screen)
     screen.totals(totals)

@@ -8,8 +8,9 @@ def thousands(number):
     return f"{number:,}"
 
 
-def replay_command(seed, steps="", crash_after=None, preset="release"):
+def replay_command(seed, steps="", crash_after=None, preset="release", ask=""):
     words = ["scripts/simulate", f"--seed={seed}"]
+    words += [f"--ask={ask}"] if ask else []
     words += [f"--preset={preset}"] if preset != "release" else []
     words += [f"--steps={steps}"] if steps else []
     words += [f"--crash-after={crash_after}"] if crash_after is not None else []
@@ -32,21 +33,22 @@ class Screen(screen.Screen):
                   f"{thousands(totals.commands)} commands of the device, {thousands(totals.faults)} faults, "
                   f"{thousands(totals.steps)} calls")
 
-    def failure(self, failure, preset):
+    def failure(self, failure, options):
         self.line(f"FAILED seed {failure.seed}: {failure.what}")
         if failure.plan:
             self.line(f"  on {failure.plan}")
         for line in failure.stacks:
             self.line(f"  {line}")
-        self.line(f"  again by: {replay_command(failure.seed, preset=preset)}")
+        self.line(f"  again by: {replay_command(failure.seed, preset=options.preset, ask=options.ask)}")
 
-    def shrunk(self, small, outcome, preset):
+    def shrunk(self, small, outcome, options):
         if small is None or not small.get("failure"):
             self.line("  it does not fail again by itself: does it hang on something outside of the simulation?")
             return
         count = len(small["steps"].split(",")) if small["steps"] else 0
         self.line(f"  {count} steps are enough: " if count else "  no step can be left out:")
-        self.line("  " + replay_command(small.get("seed"), small["steps"], small.get("crash_after"), preset))
+        self.line("  " + replay_command(small.get("seed"), small["steps"], small.get("crash_after"), options.preset,
+                                        options.ask))
         self.line("  " + small["failure"].replace("\n", "\n  "))
         if outcome and outcome.get("history"):
             self.line(outcome["history"].replace("\n", "\n  "))

@@ -41,10 +41,11 @@ class Failure:
 
 
 class Worker:
-    def __init__(self, program, first, stride, count, seconds):
+    def __init__(self, program, first, stride, count, seconds, ask):
         self.program, self.next_seed, self.stride = program, first, stride
         self.errors = tempfile.TemporaryFile(mode="w+", errors="replace")
         arguments = [program, f"--first={first}", f"--stride={stride}", f"--count={count}"]
+        arguments += [f"--ask={ask}"] if ask else []
         if seconds:
             arguments.append(f"--time={max(1, int(seconds))}")
         self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=self.errors)
@@ -82,11 +83,12 @@ class Worker:
         self.errors.close()
 
 
-def run(program, *, first, seeds, seconds, jobs, on_progress):
-    """Runs until a seed fails, or all are done. `on_progress` gets Totals from time to time. Returns (Totals, Failure or None)."""
+def run(program, *, first, seeds, seconds, jobs, on_progress, ask=""):
+    """Runs until a seed fails, or all are done. `on_progress` gets Totals from time to time. `ask`: more questions of
+    questions.h. Returns (Totals, Failure or None)."""
     jobs = max(1, min(jobs, seeds or jobs))
     share = [(seeds - i + jobs - 1) // jobs if seeds else 2**63 for i in range(jobs)]
-    workers = [Worker(program, first + i, jobs, share[i], seconds) for i in range(jobs)]
+    workers = [Worker(program, first + i, jobs, share[i], seconds, ask) for i in range(jobs)]
     totals, failure = Totals(), None
     selector = selectors.DefaultSelector()
     for worker in workers:

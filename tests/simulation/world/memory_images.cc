@@ -9,17 +9,14 @@ namespace {
 using Contents = SharedMemoryFiles::Contents;
 
 // Damages a file as a careless or hostile program on the host might: cuts it, or changes bytes.
-void Tamper(std::string& bytes, Random& random) {
-  if (bytes.empty()) return;
-  if (random.OneIn(4)) {
-    bytes.resize(random.Below(bytes.size()));
-    return;
-  }
+void Tamper(SparseFile& file, Random& random) {
+  if (file.size == 0) return;
+  if (random.OneIn(4)) return file.Cut(random.Below(file.size));
   const std::uint64_t places = 1 + random.Below(20);
   // Most of a file is unused, but not its beginning.
-  const std::uint64_t within = random.OneIn(2) ? bytes.size() : std::min<std::uint64_t>(bytes.size(), 16384);
+  const std::uint64_t within = random.OneIn(2) ? file.size : std::min<std::uint64_t>(file.size, 16384);
   for (std::uint64_t i = 0; i < places; ++i)
-    bytes[random.Below(within)] ^= static_cast<char>(1u << random.Below(8));
+    file.Flip(random.Below(within), static_cast<char>(1u << random.Below(8)));
 }
 
 // Replaces each file of `left` by a file of `other`.

@@ -6,10 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -34,7 +33,51 @@ void RemoveWhatKilledOnesLeft(const std::string& parent) {
   }
 }
 
+SparseFile ReadSparse(const std::string& path) {
+  SparseFile content;
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat stat{};
+  if (!file.valid() || fstat(file.get(), &stat) != 0) return content;
+  content.size = static_cast<std::uint64_t>(stat.st_size);
+  for (off_t at = 0; (at = lseek(file.get(), at, SEEK_DATA)) >= 0;) {
+    const off_t end = lseek(file.get(), at, SEEK_HOLE);
+    std::string bytes(static_cast<std::size_t>(end - at), '\0');
+    if (pread(file.get(), bytes.data(), bytes.size(), at) != end - at) break;
+    content.data[static_cast<std::uint64_t>(at)] = std::move(bytes);
+    at = end;
+  }
+  return content;
+}
+
+void WriteSparse(const std::string& path, const SparseFile& content) {
+  // The mode is the one that a mount requires.
+  const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.valid() || ftruncate(file.get(), static_cast<off_t>(content.size)) != 0) return;
+  for (const auto& [offset, bytes] : content.data)
+    static_cast<void>(pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)));
+}
+
 }  // namespace
+
+void SparseFile::Cut(std::uint64_t new_size) {
+  size = new_size;
+  data.erase(data.lower_bound(new_size), data.end());
+  if (data.empty()) return;
+  auto& [offset, bytes] = *data.rbegin();
+  bytes.resize(std::min<std::uint64_t>(bytes.size(), new_size - offset));
+}
+
+void SparseFile::Flip(std::uint64_t offset, char bits) {
+  auto piece = data.upper_bound(offset);
+  if (piece != data.begin()) {
+    --piece;
+    if (offset < piece->first + piece->second.size()) {
+      piece->second[offset - piece->first] ^= bits;
+      return;
+    }
+  }
+  data[offset] = std::string(1, bits);
+}
 
 Result<SharedMemoryFiles> SharedMemoryFiles::Create() {
   const std::string parent = DefaultSharedMemoryDirectory();
@@ -65,8 +108,7 @@ SharedMemoryFiles::~SharedMemoryFiles() {
 SharedMemoryFiles::Contents SharedMemoryFiles::Read() const {
   Contents contents;
   for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    contents[entry.path().filename()] = std::string(std::istreambuf_iterator<char>(file), {});
+    contents[entry.path().filename()] = ReadSparse(entry.path());
   }
   return contents;
 }
@@ -74,11 +116,7 @@ SharedMemoryFiles::Contents SharedMemoryFiles::Read() const {
 void SharedMemoryFiles::Replace(const Contents& contents) const {
   for (const auto& entry : std::filesystem::directory_iterator(directory_))
     std::filesystem::remove(entry.path());
-  for (const auto& [name, bytes] : contents) {
-    const std::string path = directory_ + "/" + name;
-    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    chmod(path.c_str(), S_IRUSR | S_IWUSR);  // as a mount requires
-  }
+  for (const auto& [name, content] : contents) WriteSparse(directory_ + "/" + name, content);
 }
 
 }  // namespace zenfs

@@ -4,6 +4,7 @@
 // Threads: one.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -12,9 +13,20 @@
 
 namespace zenfs {
 
+// A sparse file: buffers that were never used have no bytes.
+struct SparseFile {
+  std::uint64_t size = 0;
+  std::map<std::uint64_t, std::string> data;  // by offset, apart from each other; zeros elsewhere
+
+  void Cut(std::uint64_t new_size);
+  // `offset` < size.
+  void Flip(std::uint64_t offset, char bits);
+  friend bool operator==(const SparseFile&, const SparseFile&) = default;
+};
+
 class SharedMemoryFiles {
  public:
-  using Contents = std::map<std::string, std::string>;  // by name
+  using Contents = std::map<std::string, SparseFile>;  // by name
 
   // A new directory on the host's tmpfs, removed with its contents. Also removes directories of
   // killed simulators; those of live ones are locked.

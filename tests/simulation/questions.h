@@ -1,0 +1,44 @@
+// Questions that the simulator asks only once the fault that it found with them is mended.
+//
+// To ask one from then on, change `false` to `true` in its line. `scripts/simulate --ask=NAME` asks one before, so that a seed
+// shows its fault.
+//
+// Threads: Ask before the first plan is drawn; Asks from any thread.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace zenfs {
+
+enum class Question {
+  kFullMount,
+  kFullMountWithBadZones,
+  kTruncateAfterFlush,
+  kLongAppends,
+  kCount,
+};
+
+struct QuestionLine {
+  Question question;
+  const char* name;
+  bool asked;
+  const char* fault;
+};
+
+inline constexpr QuestionLine kQuestions[] = {
+    {Question::kFullMount, "full-mount", false, "a volume full of logs is refused by every later mount"},
+    {Question::kFullMountWithBadZones, "full-mount-with-bad-zones", false,
+     "the same, if zones have turned read-only, offline or full"},
+    {Question::kTruncateAfterFlush, "truncate-after-flush", false,
+     "a truncation takes back flushed bytes before its end, or brings back bytes that a flush had replaced"},
+    {Question::kLongAppends, "long-appends", false,
+     "concurrent appends to a log that are longer than the room in its buffer mix their bytes"},
+};
+
+[[nodiscard]] bool Asks(Question question);
+// `names`: separated by commas, or "all". Errors: kInvalidArgument with the unknown name and all names.
+[[nodiscard]] Status Ask(const std::string& names);
+
+}  // namespace zenfs
