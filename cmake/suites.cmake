@@ -38,6 +38,8 @@ set(ZENFS_TESTS_crash
   simulation/crash/shared_names_test.cc
 )
 set(ZENFS_SIMULATOR_SOURCES
+  simulation/aside/asides.cc
+  simulation/aside/reader_check.cc
   simulation/crowd.cc
   simulation/database_work.cc
   simulation/fill_work.cc

@@ -74,7 +74,7 @@ function(zenfs_add_simulator)
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/tests/)
   add_executable(zenfs_simulate ${sources})
   target_link_libraries(zenfs_simulate PRIVATE
-    zenfs_crash_model CLI11::CLI11 nlohmann_json::nlohmann_json zenfs_flags)
+    zenfs_crash_model zenfs_backup CLI11::CLI11 nlohmann_json::nlohmann_json zenfs_flags)
 endfunction()
 
 # Real time against what was measured on drives. No test: on a host that is slow or busy it fails with nothing wrong.

@@ -83,6 +83,12 @@ std::string Crowd::MeetShared(Volume& volume) {
   return {};
 }
 
+// Without shared memory, a flush is a write to the device.
+CrashKind Crowd::ReadersShow() const {
+  return !plan_.shared_memory || Asks(Question::kReadFlushed) ? CrashKind::kProcessDied
+                                                              : CrashKind::kPowerLost;
+}
+
 RandomWork::Plain Crowd::PlainWork() const {
   if (!plan_.wal_buffer_bytes) return RandomWork::Plain::kAll;
   if (!Asks(Question::kTruncateAfterFlush)) return RandomWork::Plain::kNoTruncation;
@@ -99,7 +105,7 @@ LogsWork::Sizes Crowd::LogSizes() const {
           .files_max = plan_.geometry.capacity() / 1500};
 }
 
-void Crowd::WorkOf(std::uint32_t number) {
+void Crowd::WorkOf(std::uint32_t number, ZonedDevice& device) {
   Client& client = *clients_[number];
   RandomWork random_work(client, Root(number), PlainWork());
   DatabaseWork database_work(client, Root(number));
@@ -116,7 +122,9 @@ void Crowd::WorkOf(std::uint32_t number) {
       MutexLock lock(steps_mutex_);
       outcome_.steps.push_back(id);
     }
-    if (round().moves_one_in != 0 && client.random().OneIn(round().moves_one_in)) {
+    if (round().readers_one_in != 0 && !plan_.HasFaults() && client.random().OneIn(round().readers_one_in)) {
+      client.ReadBeside(device, ReadersShow());
+    } else if (round().moves_one_in != 0 && client.random().OneIn(round().moves_one_in)) {
       client.EmptyZones();
     } else if (shared != nullptr && client.random().OneIn(2)) {
       shared->Step(client.random());
@@ -134,10 +142,10 @@ void Crowd::WorkOf(std::uint32_t number) {
   }
 }
 
-void Crowd::Work() {
+void Crowd::Work(ZonedDevice& device) {
   std::vector<Thread> threads;
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    threads.emplace_back("client", [this, i] { WorkOf(i); });
+    threads.emplace_back("client", [this, i, &device] { WorkOf(i, device); });
   }
 }
 

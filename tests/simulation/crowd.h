@@ -30,8 +30,8 @@ class Crowd {
   // do not count.
   std::string Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round,
                    const std::function<bool()>& dead);
-  // Runs each client's steps, until all are done.
-  void Work();
+  // Runs each client's steps, until all are done. `device`: that of the volume.
+  void Work(ZonedDevice& device);
   // Empty if each client ended for a valid reason: a crash or a fault.
   std::string WhyEnded(bool crashed);
   // True if no client met an error.
@@ -43,12 +43,14 @@ class Crowd {
   void Leave();
 
   std::vector<const Expectation*> Expectations() const;
+  // What a reader must show, now or after the process died.
+  CrashKind ReadersShow() const;
   std::string Histories() const;
 
  private:
   const Round& round() const { return plan_.rounds[round_number_]; }
   std::string MeetShared(Volume& volume);
-  void WorkOf(std::uint32_t client);
+  void WorkOf(std::uint32_t client, ZonedDevice& device);
   LogsWork::Sizes LogSizes() const;
   RandomWork::Plain PlainWork() const;
   std::vector<const CallHistory*> Everybody() const;

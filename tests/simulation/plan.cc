@@ -139,6 +139,9 @@ void DrawBuffers(Plan& plan) {
   const std::uint64_t bytes = OneOf(random, {4u << 10, 16u << 10, 64u << 10});
   if (small && (!plan.shared_names || Asks(Question::kLongAppends))) plan.wal_buffer_bytes = bytes;
   DrawTruncations(random, plan);
+  for (Round& round : plan.rounds) {
+    if (random.OneIn(8)) round.readers_one_in = OneOf(random, {10u, 40u});
+  }
 }
 
 // Zones from a few buffers up to those for which the default buffers are larger than the least.

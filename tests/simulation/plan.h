@@ -30,6 +30,8 @@ struct Round {
   std::uint64_t loss_seed = 0;         // determines the losses in the image for the next round
   std::uint32_t moves_one_in =
       0;  // one in so many steps of a client moves live data out of full zones; 0: none
+  std::uint32_t readers_one_in =
+      0;  // one in so many steps of a client reads through a read-only mount; 0: none
 };
 
 // One step of one client.

@@ -17,6 +17,7 @@ enum class Question {
   kFullMountWithBadZones,
   kTruncateAfterFlush,
   kLongAppends,
+  kReadFlushed,
   kCount,
 };
 
@@ -35,6 +36,8 @@ inline constexpr QuestionLine kQuestions[] = {
      "a truncation takes back flushed bytes before its end, or brings back bytes that a flush had replaced"},
     {Question::kLongAppends, "long-appends", false,
      "concurrent appends to a log that are longer than the room in its buffer mix their bytes"},
+    {Question::kReadFlushed, "read-flushed", false,
+     "readers and backups do not show what a dead process flushed"},
 };
 
 [[nodiscard]] bool Asks(Question question);

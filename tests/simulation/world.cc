@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "aside/asides.h"
 #include "crash/verify.h"
 #include "crowd.h"
 #include "questions.h"
@@ -47,6 +48,7 @@ class World {
   std::string Verify(CrashDevice& image, CrashKind kind, const VerifyOptions& options);
   std::string Look(LossPolicy loss, const std::string& where);
   std::string LookAtSharedMemory();
+  std::string LookAside();
   std::string CrashRecoveries(std::unique_ptr<CrashDevice>& image, bool& power_was_lost);
   std::string GoOn();
   MountOptions Options() const;
@@ -215,13 +217,14 @@ std::string World::RunRound(std::uint32_t number) {
   at_death_.reset();
   if (shared_memory_) device.OnStop([this] { at_death_ = shared_memory_->Read(); });
   device_->SetFaults(plan_.faults);
-  crowd_.Work();
+  crowd_.Work(*device_);
   outcome_.last_round_commands = device.commands() - begin;
   if (std::string why = crowd_.WhyEnded(device.stopped()); !why.empty()) return where + why;
   if (std::string why = End(); !why.empty()) return where + why;
   outcome_.commands += device.commands();
   outcome_.faults += device_->faults_met();
   if (std::string why = LookAtCrash(); !why.empty()) return where + why;
+  if (std::string why = LookAside(); !why.empty()) return where + why;
   if (is_last_round()) return {};
   if (std::string why = GoOn(); !why.empty()) return where + why;
   return {};
@@ -256,6 +259,19 @@ std::string World::LookAtCrash() {
   }
   if (shared_memory_ && (!plan_.ManyLogs() || is_last_round())) return LookAtSharedMemory();
   return {};
+}
+
+std::string World::LookAside() {
+  if (plan_.HasFaults()) return {};  // they would answer some of the questions
+  return WhyNotAside({.seed = round().loss_seed + 3,
+                      .device = device_->crash_device(),
+                      .mount = Options(),
+                      .expected = crowd_.Expectations(),
+                      .readers_show = crowd_.ReadersShow(),
+                      .prepare = [this] {
+                        SimScheduler::Running()->NoteProgress();
+                        if (shared_memory_) shared_memory_->Replace(left_in_memory_);
+                      }});
 }
 
 // The host lost power, or another program changed the files: flushed data may be lost, synced data

@@ -9,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-Status FindUnder(Volume& volume, const std::string& directory, FoundTree& found) {
+Status FindUnder(Volume& volume, const std::string& directory, bool grows, FoundTree& found) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume.List(directory));
   for (const DirectoryEntry& entry : entries) {
     const std::string path = directory.empty() ? entry.name : directory + "/" + entry.name;
@@ -19,11 +19,11 @@ Status FindUnder(Volume& volume, const std::string& directory, FoundTree& found)
             .shape = entry.stat.shape,
             .content = {}};
     if (here.is_directory) {
-      ZENFS_RETURN_IF_ERROR(FindUnder(volume, path, found));
+      ZENFS_RETURN_IF_ERROR(FindUnder(volume, path, grows, found));
       continue;
     }
     ZENFS_ASSIGN_OR_RETURN(here.content, ReadWhole(volume, path));
-    if (here.content.size() != entry.stat.size) {
+    if (!grows && here.content.size() != entry.stat.size) {
       return Fail(Code::kCorruption,
                   fmt::format("{}: {} bytes by List, {} read", path, entry.stat.size, here.content.size()));
     }
@@ -43,7 +43,7 @@ Result<std::string> ReadWhole(Volume& volume, const std::string& path) {
   return std::string(reinterpret_cast<const char*>(content.data()), *read);
 }
 
-Result<FoundTree> Find(Volume& volume, const std::string& root) {
+Result<FoundTree> Find(Volume& volume, const std::string& root, bool grows) {
   FoundTree found;
   if (!root.empty()) {
     const Result<FileStat> stat = volume.Stat(root);
@@ -51,7 +51,7 @@ Result<FoundTree> Find(Volume& volume, const std::string& root) {
     if (!stat) return Fail(stat.error());
     found[root] = {.is_directory = true, .id = stat->id.value, .shape = {}, .content = {}};
   }
-  ZENFS_RETURN_IF_ERROR(FindUnder(volume, root, found));
+  ZENFS_RETURN_IF_ERROR(FindUnder(volume, root, grows, found));
   return found;
 }
 

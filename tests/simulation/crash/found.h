@@ -20,8 +20,8 @@ struct FoundEntry {
 };
 using FoundTree = std::map<std::string, FoundEntry>;  // by path, without a leading slash
 
-// Everything under `root`, and `root` itself unless it is "". Reads every file.
-[[nodiscard]] Result<FoundTree> Find(Volume& volume, const std::string& root = "");
+// Everything under `root`, and `root` itself unless it is "". Reads every file. `grows`: a writer may append to files meanwhile.
+[[nodiscard]] Result<FoundTree> Find(Volume& volume, const std::string& root = "", bool grows = false);
 [[nodiscard]] Result<std::string> ReadWhole(Volume& volume, const std::string& path);
 
 // A short description of how two trees differ; empty if they are equal.

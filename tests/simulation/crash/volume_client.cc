@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "device/read_only_view.h"
 #include "testing/empty_zone.h"
 
 namespace zenfs {
@@ -70,6 +71,19 @@ void VolumeClient::EmptyZones() {
                           emptied.error().code() == Code::kInvalidArgument);
     Ok(may_fail ? Status() : emptied, fmt::format("empty zone {}", zone.id.value));
   }
+}
+
+// A reader gives up if the writer changes the volume during each of its tries.
+void VolumeClient::ReadBeside(ZonedDevice& device, CrashKind kind) {
+  if (failed()) return;
+  const auto read = [&]() -> Result<FoundTree> {
+    ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> reader, Volume::Mount(MakeReadOnlyView(device), {}));
+    return Find(*reader, model_.root(), true);
+  };
+  const Result<FoundTree> found = read();
+  if (!found && (found.error().code() == Code::kTimedOut || found.error().code() == Code::kBusy)) return;
+  if (OkToRead(StatusOf(found), "read beside the writer"))
+    Right(model_.WhyNot(*found, kind), "read beside the writer");
 }
 
 void VolumeClient::DropHandles() { handles_.clear(); }

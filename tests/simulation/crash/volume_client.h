@@ -45,6 +45,9 @@ class VolumeClient : public CallHistory {
   SpaceReport Space() const { return volume_->Space(); }
   // Fails if the volume's contents differ from the model.
   void Compare();
+  // Reads everything through a read-only mount of `device`, beside the read-write one. It must show what a crash of `kind` may
+  // leave at this moment.
+  void ReadBeside(ZonedDevice& device, CrashKind kind);
 
  protected:
   struct Handle {
