@@ -40,6 +40,7 @@ set(ZENFS_TESTS_crash
 set(ZENFS_SIMULATOR_SOURCES
   simulation/aside/asides.cc
   simulation/aside/reader_check.cc
+  simulation/aside/rot_check.cc
   simulation/crowd.cc
   simulation/database_work.cc
   simulation/fill_work.cc

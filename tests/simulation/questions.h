@@ -18,6 +18,10 @@ enum class Question {
   kTruncateAfterFlush,
   kLongAppends,
   kReadFlushed,
+  kRotInLogs,
+  kRotInReopened,
+  kRotInTruncated,
+  kRotInBackups,
   kCount,
 };
 
@@ -38,6 +42,12 @@ inline constexpr QuestionLine kQuestions[] = {
      "concurrent appends to a log that are longer than the room in its buffer mix their bytes"},
     {Question::kReadFlushed, "read-flushed", false,
      "readers and backups do not show what a dead process flushed"},
+    {Question::kRotInLogs, "rot-in-logs", false, "log cleaning gives rotten frames a new checksum"},
+    {Question::kRotInReopened, "rot-in-reopened", false,
+     "an append gives the rotten last block a new checksum"},
+    {Question::kRotInTruncated, "rot-in-truncated", false,
+     "a truncation gives rotten bytes a new checksum, or blames intact ones"},
+    {Question::kRotInBackups, "rot-in-backups", false, "a backup of rotten bytes succeeds"},
 };
 
 [[nodiscard]] bool Asks(Question question);
