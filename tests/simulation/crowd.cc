@@ -122,6 +122,7 @@ void Crowd::WorkOf(std::uint32_t number, ZonedDevice& device) {
       MutexLock lock(steps_mutex_);
       outcome_.steps.push_back(id);
     }
+    if (on_step_) on_step_(id);
     if (round().readers_one_in != 0 && !plan_.HasFaults() && client.random().OneIn(round().readers_one_in)) {
       client.ReadBeside(device, ReadersShow());
     } else if (round().moves_one_in != 0 && client.random().OneIn(round().moves_one_in)) {

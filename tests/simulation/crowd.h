@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -24,6 +25,9 @@ class Crowd {
   // All three must outlive it.
   Crowd(const Plan& plan, const Selection& selection, Outcome& outcome)
       : plan_(plan), selection_(selection), outcome_(outcome), names_("names"), log_("log") {}
+
+  // Called before each step of a client.
+  void OnStep(std::function<void(const StepId&)> call) { on_step_ = std::move(call); }
 
   // Makes the clients of a round, on a volume that was just mounted. What the volume shows counts
   // as certain from here on. Empty if all is well. Once `dead` returns true, results of later calls
@@ -59,6 +63,7 @@ class Crowd {
   const Plan& plan_;
   const Selection& selection_;
   Outcome& outcome_;
+  std::function<void(const StepId&)> on_step_;
   std::uint32_t round_number_ = 0;
   std::vector<std::unique_ptr<Client>> clients_;
   SharedNames names_;

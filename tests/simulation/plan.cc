@@ -213,6 +213,10 @@ void DrawLogDevice(Plan& plan) {
   if (plan.geometry.max_active != 0) plan.geometry.max_active += plan.log_max_active;
   if (plan.geometry.max_open != 0) plan.geometry.max_open += plan.log_max_active;
   DrawZonesOfLogDevice(random, plan);
+  if (plan.rounds.size() < 2) return;
+  plan.copied_at = StepId{.round = static_cast<std::uint32_t>(random.Below(plan.rounds.size() - 1)),
+                          .client = 0,
+                          .step = static_cast<std::uint32_t>(random.Below(10))};
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ struct Plan {
   WalSending wal = WalSending::kAuto;
   std::uint32_t wal_depth = 16;
   std::vector<WorkKind> clients;
+  // All devices are copied at this step of the first client; the copies are used after a later mount.
+  std::optional<StepId> copied_at;
   bool shared_names = false;  // the clients also share some names
   std::vector<Round> rounds;
 

@@ -22,6 +22,9 @@ enum class Question {
   kRotInReopened,
   kRotInTruncated,
   kRotInBackups,
+  kStaleLogDevice,
+  kStaleMainDevice,
+  kCopyBesideOriginal,
   kCount,
 };
 
@@ -48,6 +51,13 @@ inline constexpr QuestionLine kQuestions[] = {
     {Question::kRotInTruncated, "rot-in-truncated", false,
      "a truncation gives rotten bytes a new checksum, or blames intact ones"},
     {Question::kRotInBackups, "rot-in-backups", false, "a backup of rotten bytes succeeds"},
+    {Question::kStaleLogDevice, "stale-log-device", false,
+     "with an earlier copy of the log device, synced bytes are lost without a word"},
+    {Question::kStaleMainDevice, "stale-main-device", false,
+     "an earlier copy of the main device is mounted with the log device of today"},
+    {Question::kCopyBesideOriginal, "copy-beside-original", false,
+     "after a copy was mounted with the original's log device, the original loses synced bytes without a "
+     "word"},
 };
 
 [[nodiscard]] bool Asks(Question question);

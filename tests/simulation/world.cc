@@ -81,6 +81,8 @@ class World {
   std::shared_ptr<Volume> volume_;
   Crowd crowd_;
   SimDevice::Spared spared_;
+  std::unique_ptr<CrashDevice> copy_;  // of all devices, from round `copied_in_`
+  std::uint32_t copied_in_ = 0;
   std::string earlier_;  // history of the clients of earlier rounds
   bool unmounted_ = false;
 };
@@ -217,6 +219,13 @@ std::string World::RunRound(std::uint32_t number) {
   at_death_.reset();
   if (shared_memory_) device.OnStop([this] { at_death_ = shared_memory_->Read(); });
   device_->SetFaults(plan_.faults);
+  if (plan_.copied_at) {
+    crowd_.OnStep([this](const StepId& step) {
+      if (step != *plan_.copied_at) return;
+      copy_ = device_->crash_device().Image(LossPolicy::KeepAll());
+      copied_in_ = step.round;
+    });
+  }
   crowd_.Work(*device_);
   outcome_.last_round_commands = device.commands() - begin;
   if (std::string why = crowd_.WhyEnded(device.stopped()); !why.empty()) return where + why;
@@ -263,9 +272,12 @@ std::string World::LookAtCrash() {
 
 std::string World::LookAside() {
   if (plan_.HasFaults()) return {};  // they would answer some of the questions
+  const bool has_copy = copy_ != nullptr && copied_in_ < round_number_;
   return WhyNotAside({.seed = round().loss_seed + 3,
                       .device = device_->crash_device(),
+                      .copy = has_copy ? copy_.get() : nullptr,
                       .mount = Options(),
+                      .shared_memory = shared_memory_.has_value(),
                       .expected = crowd_.Expectations(),
                       .readers_show = crowd_.ReadersShow(),
                       .prepare = [this] {

@@ -1,5 +1,6 @@
 #include "aside/asides.h"
 
+#include "aside/copy_check.h"
 #include "aside/reader_check.h"
 #include "aside/rot_check.h"
 #include "questions.h"
@@ -26,6 +27,18 @@ std::string AskRot(const AsideView& view, Random& random) {
   return WhyNotFoundRotten(*image, view.mount, acts, random);
 }
 
+std::string AskCopies(const AsideView& view) {
+  const CopyCheck check{.mount = view.mount, .expected = view.expected};
+  view.prepare();
+  std::string why;
+  if (Asks(Question::kStaleLogDevice))
+    why = WhyNotOfDifferentTimes(view.device, *view.copy, check, "an earlier copy of the log device");
+  if (why.empty() && Asks(Question::kStaleMainDevice))
+    why = WhyNotOfDifferentTimes(*view.copy, view.device, check, "an earlier copy of the main device");
+  if (why.empty() && Asks(Question::kCopyBesideOriginal)) why = WhyNotBesideOriginal(view.device, check);
+  return why;
+}
+
 }  // namespace
 
 std::string WhyNotAside(const AsideView& view) {
@@ -35,6 +48,8 @@ std::string WhyNotAside(const AsideView& view) {
   std::string why;
   if (reads) why = AskReaders(view, backs_up);
   if (why.empty() && rots) why = AskRot(view, random);
+  // A copy would take the buffers of the original for its own.
+  if (why.empty() && view.copy != nullptr && !view.shared_memory) why = AskCopies(view);
   return why;
 }
 

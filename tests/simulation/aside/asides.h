@@ -17,7 +17,9 @@ namespace zenfs {
 struct AsideView {
   std::uint64_t seed = 0;
   const CrashDevice& device;
+  const CrashDevice* copy = nullptr;  // of all devices, made before the last mount; may be null
   MountOptions mount;
+  bool shared_memory = false;
   std::vector<const Expectation*> expected;
   CrashKind readers_show = CrashKind::kPowerLost;
   std::function<void()> prepare;  // restores the shared memory that the process left
