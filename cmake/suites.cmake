@@ -40,6 +40,7 @@ set(ZENFS_TESTS_crash
 set(ZENFS_SIMULATOR_SOURCES
   simulation/aside/asides.cc
   simulation/aside/copy_check.cc
+  simulation/aside/dead_zone_check.cc
   simulation/aside/reader_check.cc
   simulation/aside/rot_check.cc
   simulation/crowd.cc

@@ -25,6 +25,9 @@ enum class Question {
   kStaleLogDevice,
   kStaleMainDevice,
   kCopyBesideOriginal,
+  kDeadMetadataZone,
+  kRottenMetadata,
+  kDeadLogZone,
   kCount,
 };
 
@@ -58,6 +61,9 @@ inline constexpr QuestionLine kQuestions[] = {
     {Question::kCopyBesideOriginal, "copy-beside-original", false,
      "after a copy was mounted with the original's log device, the original loses synced bytes without a "
      "word"},
+    {Question::kDeadMetadataZone, "dead-metadata-zone", false, "one dead metadata zone costs the volume"},
+    {Question::kRottenMetadata, "rotten-metadata", false, "one rotten metadata frame costs the volume"},
+    {Question::kDeadLogZone, "dead-log-zone", false, "a dead log zone loses synced bytes without a finding"},
 };
 
 [[nodiscard]] bool Asks(Question question);

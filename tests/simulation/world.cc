@@ -81,6 +81,7 @@ class World {
   std::shared_ptr<Volume> volume_;
   Crowd crowd_;
   SimDevice::Spared spared_;
+  std::vector<ZoneId> metadata_zones_;
   std::unique_ptr<CrashDevice> copy_;  // of all devices, from round `copied_in_`
   std::uint32_t copied_in_ = 0;
   std::string earlier_;  // history of the clients of earlier rounds
@@ -119,6 +120,7 @@ std::string World::Start() {
   const auto formatted = FormatVolume(*device_, {.log_device_name = "simulated logs"});
   if (!formatted) return "mkfs: " + formatted.error().ToString();
   const std::vector<ZoneId>& metadata = formatted->metadata_zones;
+  metadata_zones_ = metadata;
   // One of three metadata zones may turn read-only: with a single zone left, a log switch has no
   // target zone. No metadata zone may turn offline: nobody would know whether it held the newest
   // commits, and a mount after a crash in a log switch would report that.
@@ -276,6 +278,7 @@ std::string World::LookAside() {
   return WhyNotAside({.seed = round().loss_seed + 3,
                       .device = device_->crash_device(),
                       .copy = has_copy ? copy_.get() : nullptr,
+                      .metadata_zones = metadata_zones_,
                       .mount = Options(),
                       .shared_memory = shared_memory_.has_value(),
                       .expected = crowd_.Expectations(),

@@ -1,6 +1,7 @@
 #include "aside/asides.h"
 
 #include "aside/copy_check.h"
+#include "aside/dead_zone_check.h"
 #include "aside/reader_check.h"
 #include "aside/rot_check.h"
 #include "questions.h"
@@ -8,7 +9,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::uint64_t kReadersOneIn = 6, kBackupOneIn = 4, kRotOneIn = 8;
+constexpr std::uint64_t kReadersOneIn = 6, kBackupOneIn = 4, kRotOneIn = 8, kDeadOneIn = 8;
 
 std::string AskReaders(const AsideView& view, bool backs_up) {
   view.prepare();
@@ -25,6 +26,19 @@ std::string AskRot(const AsideView& view, Random& random) {
   view.prepare();
   const auto image = view.device.Image(LossPolicy::KeepAll());
   return WhyNotFoundRotten(*image, view.mount, acts, random);
+}
+
+std::string AskDeadZones(const AsideView& view, Random& random) {
+  DeadZoneCheck check{.mount = view.mount,
+                      .kind = CrashKind::kProcessDied,
+                      .expected = view.expected,
+                      .metadata_zones = {},
+                      .log_zones = Asks(Question::kDeadLogZone)};
+  if (Asks(Question::kDeadMetadataZone)) check.metadata_zones = view.metadata_zones;
+  std::string why = WhyNotWithoutAZone(view.device, check, view.prepare, random);
+  if (!why.empty() || !Asks(Question::kRottenMetadata)) return why;
+  check.metadata_zones = view.metadata_zones;
+  return WhyNotWithRottenMetadata(view.device, check, view.prepare, random);
 }
 
 std::string AskCopies(const AsideView& view) {
@@ -44,10 +58,11 @@ std::string AskCopies(const AsideView& view) {
 std::string WhyNotAside(const AsideView& view) {
   Random random(view.seed);
   const bool reads = random.OneIn(kReadersOneIn), backs_up = random.OneIn(kBackupOneIn);
-  const bool rots = random.OneIn(kRotOneIn);
+  const bool rots = random.OneIn(kRotOneIn), dies = random.OneIn(kDeadOneIn);
   std::string why;
   if (reads) why = AskReaders(view, backs_up);
   if (why.empty() && rots) why = AskRot(view, random);
+  if (why.empty() && dies) why = AskDeadZones(view, random);
   // A copy would take the buffers of the original for its own.
   if (why.empty() && view.copy != nullptr && !view.shared_memory) why = AskCopies(view);
   return why;

@@ -18,6 +18,7 @@ struct AsideView {
   std::uint64_t seed = 0;
   const CrashDevice& device;
   const CrashDevice* copy = nullptr;  // of all devices, made before the last mount; may be null
+  std::vector<ZoneId> metadata_zones;
   MountOptions mount;
   bool shared_memory = false;
   std::vector<const Expectation*> expected;
