@@ -267,9 +267,20 @@ void ReaderHandle::NoteConfirmed(const std::shared_ptr<const AnnouncedZones::Hol
   if (announced_.hold == hold) announced_.confirmed = true;
 }
 
-Status ReaderHandle::KeepIfSmall() {
+Status ReaderHandle::Secure() {
   const std::shared_ptr<const LiveFile> file = Held();
-  if (file->log != nullptr || file->size() > kKeptMax) return {};
+  if (file->log == nullptr && file->size() <= kKeptMax) return KeepBytes();
+  const auto hold = AnnounceZones(*file);
+  if (hold == nullptr) return {};
+  ZENFS_ASSIGN_OR_RETURN(const LiveState::Confirmed confirmed, mount_->live().Confirm(file, UINT64_MAX, 0));
+  if (confirmed.file == nullptr) return Gone();
+  Hold(confirmed.file);
+  if (confirmed.proven) NoteConfirmed(hold);
+  return {};
+}
+
+Status ReaderHandle::KeepBytes() {
+  const std::shared_ptr<const LiveFile> file = Held();
   std::vector<std::byte> bytes(file->size());
   ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, bytes));
   const std::shared_ptr<const LiveFile> now = Held();

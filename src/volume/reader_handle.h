@@ -32,10 +32,11 @@ class ReaderHandle final : public FileHandle {
                std::shared_ptr<const LiveFile> file)
       : mount_(std::move(mount)), path_(std::move(path)), id_(file->record->id), file_(std::move(file)) {}
 
-  // Keeps the bytes of a small file that does not get frames: as CURRENT, IDENTITY and OPTIONS. Call it once, before the handle
-  // is shared. Errors: kNotFound if the writer has deleted the file.
+  // Announces the zones of the file, so that it can be read on if the writer deletes it. Keeps the bytes of a small file that
+  // does not get frames: as CURRENT, IDENTITY and OPTIONS. Call it once, before the handle is shared. Without it, the first
+  // read announces. Errors: kNotFound if the writer has deleted the file.
   static constexpr std::uint64_t kKeptMax = 64 << 10;
-  [[nodiscard]] Status KeepIfSmall();
+  [[nodiscard]] Status Secure();
 
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
   [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
@@ -88,6 +89,7 @@ class ReaderHandle final : public FileHandle {
   // Announces the zones of `file` if they are not yet, and returns the announcement.
   std::shared_ptr<const AnnouncedZones::Hold> AnnounceZones(const LiveFile& file) const EXCLUDES(mutex_);
   void NoteConfirmed(const std::shared_ptr<const AnnouncedZones::Hold>& hold) const EXCLUDES(mutex_);
+  [[nodiscard]] Status KeepBytes();
   std::unexpected<Error> Gone() const;
 
   const std::shared_ptr<const ReaderMount> mount_;

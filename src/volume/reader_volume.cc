@@ -58,9 +58,9 @@ Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForRead(std::string_view p
     auto handle = std::make_unique<ReaderHandle>(mount_, std::string(path), std::move(file));
     SyncPoint::Reach("ReaderVolume::OpenForRead:found");
     if (known != kNoFile) return handle;  // opened without a look at the device
-    const Status kept = handle->KeepIfSmall();
+    const Status secured = handle->Secure();
     // A file that the writer has replaced meanwhile has a successor. Any other error is one of the reads.
-    if (kept.ok() || kept.error().code() != Code::kNotFound || deadline.Passed()) return handle;
+    if (secured.ok() || secured.error().code() != Code::kNotFound || deadline.Passed()) return handle;
   }
 }
 
