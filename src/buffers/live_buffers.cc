@@ -42,7 +42,9 @@ bool HasNewTail(std::span<const SlotControl> before, std::span<const SlotControl
 }  // namespace
 
 bool FlushedBytes::Unchanged() const {
-  const auto now = ReadControl(*buffers, slot);
+  const std::shared_ptr<const OpenedBuffers> opened = buffers.lock();
+  if (opened == nullptr) return false;
+  const auto now = ReadControl(*opened, slot);
   return now && *now == control;
 }
 

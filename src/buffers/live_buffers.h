@@ -1,13 +1,14 @@
 // The append buffers of the mount that the metadata names, for readers: that mount may run in another process, or may have
-// died. Changes nothing and maps nothing (format/buffer_area_layout.h says why).
+// died. Changes nothing and maps nothing (base/shared_memory.h says why).
 //
-// Why a torn read cannot pass: the bytes below the published length of a slot change only after the slot was emptied. A slot is
-// taken over only if its bytes have the CRC of its control, whose seed covers mount, file, offset and record. The writer may
-// fill the slot anew during the read; then the control, which was read before the bytes, does not fit them.
+// Why a torn read cannot pass: the bytes below the published length of a slot change only after the slot was emptied or cut. A
+// slot is accepted only if its bytes have the CRC of its control, whose seed covers mount, file, offset and record. The writer
+// may fill the slot anew during the read; then the control, which was read before the bytes, does not fit them.
 //
-// All slots are a picture of one moment as far as plain files are concerned. Such a file moves from one slot to another: the
-// new one is published before the old one is emptied. So the controls are read again until no new slot of a plain file
-// appears, and until none of the seen ones is emptied before its bytes were read. Bytes of framed files move only to the device; a reader that looks at the device afterwards finds them there.
+// All slots of plain files are from one moment. Such a file moves from one slot to another: the new one is published before
+// the old one is emptied. So the controls are read again until no new slot of a plain file appears, and until none of the
+// seen ones is emptied before its bytes were read. Bytes of framed files move only to the device; a reader that looks at the
+// device afterwards finds them there.
 //
 // Threads: one at a time, except the functions of FlushedBytes.
 #pragma once
@@ -39,10 +40,11 @@ struct FlushedBytes {
   OrphanedBytes piece;
   std::uint32_t slot = 0;
   SlotControl control;
-  std::shared_ptr<const OpenedBuffers> buffers;
-  std::shared_ptr<const std::byte[]> memory;  // what piece.bytes points into
+  std::weak_ptr<const OpenedBuffers> buffers;  // gone once LiveBuffers looks at those of another mount
+  std::shared_ptr<const std::byte[]> memory;   // what piece.bytes points into
 
-  // True if the slot has the same bytes now. Threads: any. Cost: one pread(2) of 64 bytes.
+  // True if the slot, of the mount that the metadata names, has the same bytes now. Threads: any. Cost: one
+  // pread(2) of 64 bytes.
   bool Unchanged() const;
 };
 

@@ -50,7 +50,7 @@ class ReaderFlushedTest : protected SwitchedPoints, public VolumeFlushTest {
     if (path.ends_with(".log")) {
       EXPECT_TRUE(IsOk(file_->Sync()));
     }
-    const std::string more = Text(10'000, seed + 7);
+    const std::string more = Text(10'000, seed + 3);
     EXPECT_TRUE(IsOk(AppendAndFlush(more)));
     return text + more;
   }
@@ -177,7 +177,7 @@ TEST_F(ReaderFlushedTest, ATruncationDuringALookShowsTheFileBeforeOrAfterIt) {
         const std::string name = "x" + kind;
         MountReader();
         const std::string before = WriteFlushed(name);
-        const std::string tail = Text(20'000, 3);
+        const std::string tail = Text(20'000, 5);
         const std::string after = before.substr(0, size) + tail;
         std::string read;
         {
@@ -304,7 +304,7 @@ TEST_F(ReaderFlushedTest, ReadersAndACheckSayWhyFlushedBytesMayBeMissing) {
   Open("a.log");
   ASSERT_TRUE(IsOk(AppendAndFlush(synced)));
   ASSERT_TRUE(IsOk(file_->Sync()));
-  ASSERT_TRUE(IsOk(AppendAndFlush(Text(10'000, 7))));
+  ASSERT_TRUE(IsOk(AppendAndFlush(Text(10'000, 3))));
   Die();
   ASSERT_EQ(Buffers().size(), 1u);
   const std::string path = Buffers()[0];
@@ -332,7 +332,7 @@ TEST_F(ReaderFlushedTest, ReadersAndACheckSayWhyFlushedBytesMayBeMissing) {
     std::ifstream file(path, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});
   }();
-  const std::size_t at = bytes.find(Text(10'000, 7));
+  const std::size_t at = bytes.find(Text(10'000, 3));
   ASSERT_NE(at, std::string::npos);
   bytes[at + 5000] ^= 1;
   std::ofstream(path, std::ios::binary) << bytes;
@@ -341,7 +341,7 @@ TEST_F(ReaderFlushedTest, ReadersAndACheckSayWhyFlushedBytesMayBeMissing) {
   bytes[at + 5000] ^= 1;
   std::ofstream(path, std::ios::binary) << bytes;
   MountReader();
-  EXPECT_TRUE(Read("a.log") == synced + Text(10'000, 7));
+  EXPECT_TRUE(Read("a.log") == synced + Text(10'000, 3));
   EXPECT_THAT(reader_->notices(), IsEmpty());
   device_->SetIdentity("crash:2");
   MountReader();

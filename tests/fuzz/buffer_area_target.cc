@@ -161,7 +161,7 @@ void CheckPiecesOfReader(const LiveBuffers& seen) {
   for (const FlushedBytes& flushed : seen.pieces()) {
     const std::byte* const begin = flushed.memory.get();
     Require(flushed.piece.bytes.data() >= begin && flushed.piece.bytes.data() + flushed.piece.bytes.size() <=
-                                                       begin + flushed.buffers->header.buffer_bytes,
+                                                       begin + flushed.buffers.lock()->header.buffer_bytes,
             "what a reader sees is in its own memory");
     Require(flushed.Unchanged(), "nothing has changed");
     Require(before == nullptr || std::pair(before->piece.owner, before->piece.file_offset) <=
