@@ -37,7 +37,10 @@ class StatsAction : public Action {
 
   Result<int> Run(Console& console) override {
     if (page_.empty()) {
-      ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.Mount(OpenMode::kReadOnly, console));
+      // Without notices: the counters of the writer are not data of files.
+      ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
+      ZENFS_ASSIGN_OR_RETURN(const auto volume,
+                             Volume::Mount(std::move(named.device), named.mount_options));
       name_ = volume->info().device_name;
       ZENFS_ASSIGN_OR_RETURN(path_, SharedMemoryOf(*volume));
     } else {
