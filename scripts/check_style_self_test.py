@@ -2,7 +2,7 @@
 import pathlib
 import tempfile
 
-FUNCTIONS = "".join(f"  int F{i}(int a) const REQUIRES(mutex_);\n" for i in range(24))
+FUNCTIONS = "".join(f"  int F{i}(int a) const REQUIRES(mutex_);\n" for i in range(30))
 NOT_COUNTED = ("  Big() = default;\n  int Of() override { return F1(2); }\n  std::function<int(int)> f_;\n  int g_ = F(1);\n"
                "  Mutex mutex_{Rank(1)};\n  int h_ GUARDED_BY(mutex_) = 0;\n  friend int F(int);\n  using G = int (*)(int);\n"
                "  struct Own {\n    int F();\n  };\n  enum class Kind { kA };\n")
@@ -28,7 +28,7 @@ GOOD = {
     "README.md": "# Read me\n\n[docs](docs/page.md#a-page)\n\n```\n[not a link](nowhere.md)\n```\n",
 }
 
-LONG_FUNCTION = "int F(int a) {\n" + "  a += 1;\n" * 60 + "  return a;\n}\n"
+LONG_FUNCTION = "int F(int a) {\n" + "  a += 1;\n" * 80 + "  return a;\n}\n"
 
 GOOD_NAMES = "[`A.Works`](../../src/low/a_test.cc) and [`test_b`](../../tests/run_test.py)\n"
 NAMED = {
@@ -63,10 +63,10 @@ BAD = [
     ({"tests/simulation/simulator/mutations.py": MUTATION.format("n")}, "times in src/low/a.cc, not once"),
     ({"src/low/a.cc": "#include \"high/c.h\"\n", "src/high/c.h": "#pragma once\n"}, "low may not include high"),
     ({"src/low/a.cc": '#include "low/none.h"\n'}, "low/none.h does not exist"),
-    ({"src/low/a.cc": "int x;\n" * 401}, "401 lines, at most 400"),
-    ({"src/low/a.cc": LONG_FUNCTION}, "a function of 63 lines"),
+    ({"src/low/a.cc": "int x;\n" * 801}, "801 lines, at most 800"),
+    ({"src/low/a.cc": LONG_FUNCTION}, "a function of 83 lines"),
     ({"src/low/second.h": SECOND.format("class Big : public B {\n public:\n" + FUNCTIONS + NOT_COUNTED + "  void One() {}\n};")},
-     "class Big has 25 functions of its own"),
+     "class Big has 31 functions of its own"),
     ({"src/low/new.cc": "int x;\n"}, "no target builds it"),
     ({"src/low/lonely.h": "#pragma once\n"}, "nobody includes it"),
     ({"src/low/a.h": "int A();\n"}, "without #pragma once"),

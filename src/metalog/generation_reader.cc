@@ -98,7 +98,8 @@ Result<ParsedFrame> GenerationReader::NextFrame(std::vector<Copy>& copies) {
     }
   }
   if (!found.valid()) return found;
-  out_.torn_copies.clear();
+  // A mount that was killed during its log switch has written this frame to the whole zone only.
+  if (found.header.kind != FrameKind::kSwitchBegin) out_.torn_copies.clear();
   for (const ZoneId zone : without) {
     if (out_.lost_copies.insert(zone).second) out_.torn_copies.insert(zone);
   }

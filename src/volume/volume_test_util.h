@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/emulator/emulator.h"
 #include "base/aligned_buffer.h"
@@ -45,6 +47,17 @@ inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
     SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
   }
   ASSERT_EQ(volume.counters().metalog.commits, count);
+}
+
+// The metadata zones that a commit is written to. Makes two commits.
+inline std::vector<ZoneId> ZonesOfTheLog(Volume& volume, ZonedDevice& device) {
+  std::vector<ZoneId> zones = volume.info().superblock.metadata_zones;
+  std::map<ZoneId, std::uint64_t> before;
+  for (const ZoneId zone : zones) before[zone] = device.ReportZone(zone)->WrittenBytes();
+  EXPECT_TRUE(IsOk(volume.MakeDirectory("zones of the log", false)));
+  std::erase_if(zones, [&](ZoneId zone) { return device.ReportZone(zone)->WrittenBytes() == before[zone]; });
+  EXPECT_TRUE(IsOk(volume.RemoveDirectory("zones of the log")));
+  return zones;
 }
 
 // Writes a new file, syncs and closes it.

@@ -35,11 +35,7 @@ class WriteFaultTest : public VolumeFaultTest {
   void FailWritesOfLogs(Code code = Code::kIo) {
     for (const ZonePhase phase : {ZonePhase::kEmpty, ZonePhase::kLog}) FailWritesTo(phase, code);
   }
-  std::vector<ZoneId> ActiveMetadataZones() {
-    std::vector<ZoneId> zones = volume_->info().superblock.metadata_zones;
-    std::erase_if(zones, [&](ZoneId zone) { return !IsActive(device_->ReportZone(zone).value().condition); });
-    return zones;
-  }
+  std::vector<ZoneId> ActiveMetadataZones() { return ZonesOfTheLog(*volume_, *device_); }
   std::uint64_t ReportedBytes(ZoneId zone) { return device_->ReportZone(zone).value().write_pointer.value; }
   // Waits until the resets and finishes in progress have ended.
   bool Await(const std::function<bool()>& reached) {

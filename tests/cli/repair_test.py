@@ -32,7 +32,7 @@ class Repair(CliCase):
     def damage_other_superblocks(self):
         image = Image(self.image)
         for zone in self.made["metadata_zones"]:
-            if zone != self.metadata_zone():
+            if zone != self.metadata_zone() and image.read(image.zone(zone), 8) == b"ZENFS3SB":
                 image.damage(image.zone(zone) + 100)
                 image.damage(image.zone(zone) + 200)
 

@@ -76,8 +76,8 @@ TEST(MountContract, WhatTheMountHasToSayHeadsTheLogOfADatabase) {
     const std::string aux = volume.directory() + "/" + aux_path;
     if (!aux_path.empty()) {
       ASSERT_TRUE(std::filesystem::create_directory(aux));
-      volume.Format({.aux_path = aux, .force = true});
     }
+    volume.Format({.aux_path = aux_path.empty() ? "" : aux, .force = true, .metadata_zones = 3});
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
