@@ -5,8 +5,8 @@
 
 #include <fstream>
 #include <functional>
-#include <thread>
 
+#include "base/thread.h"
 #include "device/read_only_view.h"
 #include "testing/faulty_device.h"
 #include "testing/random_bytes.h"
@@ -60,7 +60,7 @@ class ReaderFlushedTest : protected SwitchedPoints, public VolumeFlushTest {
     SwitchedPoints& points = *this;
     return std::make_unique<During>(points, [=, this](std::string_view name) {
       if (name != point || std::exchange(*done, true)) return;
-      std::thread(meanwhile).join();  // a writer of its own: the reader may hold its lock
+      Thread("test-writer", meanwhile).Join();  // a writer of its own: the reader may hold its lock
       ++interruptions_;
     });
   }

@@ -281,12 +281,13 @@ Status ReaderHandle::Secure() {
 
 Status ReaderHandle::KeepBytes() {
   const std::shared_ptr<const LiveFile> file = Held();
-  std::vector<std::byte> bytes(file->size());
-  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, bytes));
+  const std::uint64_t size = file->size();
+  AlignedBuffer bytes(size);  // read without another copy
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, Read(0, bytes.Whole().first(size)));
   const std::shared_ptr<const LiveFile> now = Held();
-  if (n != bytes.size() || now->size() != n || now->log != nullptr || !now->flushed.empty())
+  if (n != size || now->size() != n || now->log != nullptr || !now->flushed.empty())
     return {};  // it has grown or shrunk: not such a file
-  kept_ = std::move(bytes);
+  kept_.assign(bytes.data(), bytes.data() + n);
   kept_record_ = now->record;
   return {};
 }

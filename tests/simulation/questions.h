@@ -26,6 +26,7 @@ enum class Question {
   kStaleMainDevice,
   kCopyBesideOriginal,
   kDeadMetadataZone,
+  kMetadataZoneDies,
   kRottenMetadata,
   kDeadLogZone,
   kCount,
@@ -62,6 +63,8 @@ inline constexpr QuestionLine kQuestions[] = {
      "after a copy was mounted with the original's log device, the original loses synced bytes without a "
      "word"},
     {Question::kDeadMetadataZone, "dead-metadata-zone", false, "one dead metadata zone costs the volume"},
+    {Question::kMetadataZoneDies, "metadata-zone-dies", false,
+     "a metadata zone that dies during a log switch, and a power loss then, leave the volume read-only"},
     {Question::kRottenMetadata, "rotten-metadata", false, "one rotten metadata frame costs the volume"},
     {Question::kDeadLogZone, "dead-log-zone", false, "a dead log zone loses synced bytes without a finding"},
 };

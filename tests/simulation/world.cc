@@ -133,7 +133,7 @@ std::string World::Start() {
                                faults.write_unknown == 0 && faults.flush_error == 0 &&
                                faults.flush_loses == 0 && faults.reset_error == 0 &&
                                faults.finish_error == 0 && faults.report_error == 0;
-  if (formatted->metadata_copies == 2 && only_zones_fail)
+  if (formatted->metadata_copies == 2 && only_zones_fail && Asks(Question::kMetadataZoneDies))
     spared_ = {.one_may_die = {metadata.begin(), metadata.end()}};
   device_->Spare(spared_);
   return {};

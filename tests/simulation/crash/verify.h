@@ -44,8 +44,9 @@ struct VerifyOptions {
 [[nodiscard]] std::string WhyNotAny(const FoundTree& found, CrashKind kind,
                                     const std::vector<const Expectation*>& expected);
 
-// The first error that CheckVolume finds in `image`; empty if there is none.
-[[nodiscard]] std::string FirstCheckError(ZonedDevice& image);
+// The first error that CheckVolume finds in `image`; empty if there is none. `allow_damaged_buffers`: damage of shared memory
+// is none, because the next mount discards it.
+[[nodiscard]] std::string FirstCheckError(ZonedDevice& image, bool allow_damaged_buffers = false);
 // The first damage that a scrub finds; "" if none. Without `allow_unsummed`, bytes without a
 // checksum also count as damage.
 [[nodiscard]] std::string FirstScrubError(ZonedDevice& image, bool allow_unsummed);
