@@ -110,7 +110,11 @@ Status BufferRecovery::TakeOver(const State& state, const RecoveredLogs& logs, c
     const std::uint64_t have =
         before == taken_over_.end() ? replayed->second.index.end() : before->second.second.end();
     if (piece.end() <= have) continue;  // they reached the device before the process died
-    if (piece.file_offset > have) {     // the device has lost bytes: with its cache, or with an offline zone
+    // A plain file without uncommitted extents: it was truncated by a commit, and the process died before it emptied the buffer.
+    if (piece.file_offset > have && !piece.uncommitted &&
+        state.FindFile(piece.owner)->shape == FileShape::kPlain)
+      continue;
+    if (piece.file_offset > have) {  // the device has lost bytes: with its cache, or with an offline zone
       device_->notices.push_back(LostBeforeFlushedText(FileNames(state).Describe(piece.owner), have,
                                                        piece.file_offset, piece.bytes.size()));
       continue;

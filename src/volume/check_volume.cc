@@ -307,7 +307,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   LiveBuffers buffers;
   buffers.Update(BuffersOf(follower.state(), superblock.uuid, device),
                  Deadline::After(LogFollower::kPatience));
-  const StateWithFlushed shown = AddFlushedExtents(follower.state(), buffers, superblock, device.geometry());
+  const StateWithFlushed shown = AddFlushedExtents(follower.state(), buffers, superblock, device);
   const State& state = shown.state;  // a copy: Refresh changes the follower's state
   const LogFingerprint fingerprint = follower.fingerprint();
   const std::vector<ZoneId> chain = follower.chain();

@@ -8,6 +8,7 @@
 #include "base/boot_id.h"
 #include "base/counted.h"
 #include "buffers/buffer_area_place.h"
+#include "volume/log_losses.h"
 #include "volume/places.h"
 
 namespace zenfs {
@@ -65,13 +66,28 @@ Status CheckFlushedExtents(const SetExtents& edit, const State& state, const Sup
 }
 
 StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& buffers,
-                                   const Superblock& superblock, const Geometry& geometry) {
+                                   const Superblock& superblock, ZonedDevice& device) {
+  const Geometry& geometry = device.geometry();
+  // If the device alone lost its power, the memory still names what the device has lost. A living writer's device did not.
+  std::optional<std::vector<ZoneInfo>> report;
+  const auto is_lost = [&](const Extent& extent) {
+    if (buffers.MakerLives()) return false;
+    if (!report) report = ReportAll(device).value_or(std::vector<ZoneInfo>());
+    return report->size() == geometry.zone_count && !StandsOnDevice(device, *report, extent);
+  };
   StateWithFlushed all{.state = committed, .extended = {}, .flaws = {}};
   for (const FlushedBytes& flushed : buffers.pieces()) {
     const OrphanedBytes& piece = flushed.piece;
     const auto record = piece.uncommitted ? committed.FindFile(piece.owner) : nullptr;
     if (record == nullptr || record->shape != FileShape::kPlain || piece.end() <= record->size) continue;
     Status sound = CheckFlushedExtents(*piece.uncommitted, committed, superblock, geometry);
+    if (sound.ok() && std::ranges::any_of(piece.uncommitted->extents, is_lost)) {
+      const std::string file = fmt::format("file {}", piece.owner.value);
+      const std::string text =
+          LostBeforeFlushedText(file, record->size, piece.file_offset, piece.bytes.size());
+      all.flaws.insert_or_assign(piece.owner, Finding{.text = text});
+      continue;
+    }
     State extended = all.state;
     const Edit edit = *piece.uncommitted;
     if (sound.ok()) sound = extended.Apply(std::span(&edit, 1));

@@ -39,10 +39,11 @@ struct StateWithFlushed {
   State state;
   // Files with such extents, and their committed records.
   std::map<FileId, std::shared_ptr<const FileRecord>> extended;
-  std::map<FileId, Finding> flaws;  // of files with extents that no writer flushes; they are left out
+  // Of files with extents that no writer flushes, or that the device has lost; they are left out.
+  std::map<FileId, Finding> flaws;
 };
 [[nodiscard]] StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& buffers,
-                                                 const Superblock& superblock, const Geometry& geometry);
+                                                 const Superblock& superblock, ZonedDevice& device);
 
 // Errors: kCorruption if an extent is not in a zone of data.
 [[nodiscard]] Status CheckFlushedExtents(const SetExtents& edit, const State& state,

@@ -45,8 +45,9 @@ struct VerifyOptions {
                                     const std::vector<const Expectation*>& expected);
 
 // The first error that CheckVolume finds in `image`; empty if there is none. `allow_damaged_buffers`: damage of shared memory
-// is none, because the next mount discards it.
-[[nodiscard]] std::string FirstCheckError(ZonedDevice& image, bool allow_damaged_buffers = false);
+// is none, because the next mount discards it. `allow_offline`: nor is an offline log zone, because zones died.
+[[nodiscard]] std::string FirstCheckError(ZonedDevice& image, bool allow_damaged_buffers = false,
+                                          bool allow_offline = false);
 // The first damage that a scrub finds; "" if none. Without `allow_unsummed`, bytes without a
 // checksum also count as damage.
 [[nodiscard]] std::string FirstScrubError(ZonedDevice& image, bool allow_unsummed);
