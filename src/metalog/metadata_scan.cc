@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "format/metalog_payload.h"
 #include "metalog/log_fingerprint.h"
@@ -39,7 +40,9 @@ class Scan {
       }
     }
     for (auto& [key, generation] : generations_) {
-      std::ranges::stable_sort(generation.frames, {}, &MetadataFrame::ordinal);
+      std::ranges::sort(generation.frames, {}, [](const MetadataFrame& frame) {
+        return std::tuple(frame.ordinal, frame.zone, frame.at);  // of two copies, the same one each time
+      });
       const auto twice = std::ranges::unique(generation.frames, {}, &MetadataFrame::ordinal);
       generation.frames.erase(twice.begin(), twice.end());
       out_.generations.push_back(std::move(generation));

@@ -70,11 +70,6 @@ Result<Entry> LiveState::View::Resolve(std::string_view path) const {
   return Fail(Code::kNotFound, fmt::format("{}: no such file or directory", path));
 }
 
-const LiveBuffers& LiveState::View::buffers() const {
-  owner_.mutex_.AssertHeld();
-  return owner_.buffers_;
-}
-
 Result<std::uint64_t> LiveState::View::DeviceSizeOf(const std::shared_ptr<const FileRecord>& record) {
   if (record->shape == FileShape::kPlain) return record->size;
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const ReplayedLog> log, TailOf(record));

@@ -105,8 +105,6 @@ class LiveState {
     [[nodiscard]] Result<std::map<ZoneId, std::uint64_t>> FrameBytes();
     // Errors: those of a zone report.
     [[nodiscard]] Result<Shortfall> FindShortfall();
-    // The flushed bytes of the last writer, by file.
-    const LiveBuffers& buffers() const;
     std::uint64_t generation() const;  // of the metadata log
     std::uint64_t sequence() const;    // of the last commit
 
