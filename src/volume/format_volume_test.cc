@@ -142,10 +142,14 @@ TEST(FormatVolume, FreeBytesAreWhatAMountReports) {
     ASSERT_TRUE(IsOk((*log)->Append(AsBytes("x"))));
     ASSERT_TRUE(IsOk((*log)->Sync()));
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
-    while ((*volume)->Space().free != made->free_bytes && !deadline.Passed()) {
+    int equal = 0;  // in a row: the log takes its zones in the background
+    std::uint64_t free = 0;
+    while (equal < 20 && !deadline.Passed()) {
       SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+      free = (*volume)->Space().free;
+      equal = free == made->free_bytes ? equal + 1 : 0;
     }
-    EXPECT_EQ((*volume)->Space().free, made->free_bytes) << zones;
+    EXPECT_EQ(equal, 20) << zones << " zones: " << free << " bytes are free, not " << made->free_bytes;
   }
 }
 
