@@ -39,8 +39,7 @@ class StatsAction : public Action {
     if (page_.empty()) {
       // Without notices: the counters of the writer are not data of files.
       ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
-      ZENFS_ASSIGN_OR_RETURN(const auto volume,
-                             Volume::Mount(std::move(named.device), named.mount_options));
+      ZENFS_ASSIGN_OR_RETURN(const auto volume, Volume::Mount(std::move(named.device), named.mount_options));
       name_ = volume->info().device_name;
       ZENFS_ASSIGN_OR_RETURN(path_, SharedMemoryOf(*volume));
     } else {
