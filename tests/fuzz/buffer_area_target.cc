@@ -96,8 +96,9 @@ class Builder {
     LayOutBufferArea(header_, header_.slots % (kBufferAreaSlotsMax + 1), kBufferAreaBufferBytes, metrics);
     if ((flags_ & kOtherEpoch) == 0) {
       header_.epoch = kBufferAreaEpoch;
-    } else if (header_.epoch == kBufferAreaEpoch) {
-      ++header_.epoch;  // any number of the input except ours
+    } else if (header_.epoch <= kBufferAreaEpoch) {
+      header_.epoch +=
+          kBufferAreaEpoch + 1;  // any later number: an earlier one with the key is of the same file
     }
     std::memcpy(header_.volume, BufferAreaVolume().bytes.data(), sizeof header_.volume);
     std::memset(header_.identity, 0, sizeof header_.identity);

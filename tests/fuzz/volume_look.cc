@@ -62,8 +62,13 @@ MountOptions ImageMountOptions() {
 std::string FirstDamage(ZonedDevice& device, bool read_data) {
   const auto report = CheckVolume(device, {.read_data = read_data, .progress = {}});
   if (!report) return report.error().ToString();
-  const Finding* const error = FirstError(report->findings);
-  return error == nullptr ? "" : error->text;
+  for (const Finding& finding : report->findings) {
+    if (finding.severity != Severity::kError || finding.text == report->unsynced) continue;
+    // Nobody can know what was in an offline zone, so this stays until the named files are deleted.
+    if (finding.text.find(" is offline: data that is only there is lost") != std::string::npos) continue;
+    return finding.text;
+  }
+  return "";
 }
 
 }  // namespace zenfs

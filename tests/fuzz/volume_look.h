@@ -17,8 +17,8 @@ using VolumeContents = std::map<std::string, std::string>;  // by path; a direct
 // Lists the volume and reads a part of each file.
 [[nodiscard]] VolumeContents Look(Volume& volume);
 
-// The first error of a check of the device, or the reason why it can't be checked; empty if there
-// is none.
+// The first error of a check of the device, or the reason why it can't be checked; empty if there is none. Damage of shared
+// memory is none of the device, and an offline log zone has no known damage.
 [[nodiscard]] std::string FirstDamage(ZonedDevice& device, bool read_data);
 
 }  // namespace zenfs
