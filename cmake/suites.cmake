@@ -31,6 +31,7 @@ set(ZENFS_TESTS_crash
   simulation/crash/log_retry_test.cc
   simulation/crash/mkfs_crash_test.cc
   simulation/crash/ordering_test.cc
+  simulation/crash/pair_crash_test.cc
   simulation/crash/random_workload_test.cc
   simulation/crash/recorded_workload_test.cc
   simulation/crash/recovery_crash_test.cc
