@@ -1,5 +1,6 @@
 """A volume whose logs are on a second device: mkfs --waldev, and what the verbs say of the two."""
 import os
+import shutil
 import unittest
 
 from cli_case import SMALL, UUID, CliCase
@@ -74,6 +75,64 @@ class LogDevice(CliCase):
         self.fails("df", f"--uri=zenfs://emu:{self.image}?waldev:emu:{other}", saying=["waldev", "has not the logs"])
         self.fails("df", f"--uri=zenfs://emu:{other}?waldev:emu:{self.logs}", saying=["waldev", "leave the option"])
         self.fails("df", f"--uri=zenfs://emu:{self.image}?waldev:nonsense", saying=["waldev", "nonsense"])
+
+    def copied(self, path, to):
+        to = os.path.join(self.dir, to)
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        shutil.copyfile(path, to)
+        return to
+
+    def refused_by_all(self, image, saying):
+        for words in (["list"], ["backup", f"--path={self.dir}/backup"], ["rmdir", "--path=db", "--force"]):
+            self.fails(*words, f"--emu={image}", saying=saying)
+        for words in (["check"], ["check", "--repair", "--yes"], ["scrub"]):
+            outcome = self.zenfs(*words, f"--emu={image}")
+            self.assertNotEqual(outcome.status, 0, words)
+            self.assertEqual(outcome.err.count("\n"), 1, outcome.err)
+            for text in saying:
+                self.assertIn(text, outcome.err)
+
+    def test_a_log_device_of_an_earlier_mount_is_refused(self):
+        self.make_pair()
+        older = self.copied(self.logs, "older.img")
+        self.fill()
+        newer = self.copied(self.logs, "newer.img")
+        shutil.copyfile(older, self.logs)
+        with self.unchanged():
+            self.refused_by_all(self.image, [f"emu:{self.logs} is not the log device of the last mount", "older copy",
+                                             "?waldev:"])
+        shutil.copyfile(newer, self.logs)
+        self.assertIn("Clean", self.ok("check", f"--emu={self.image}", "--read-data"))
+
+    def test_a_main_device_of_an_earlier_mount_is_refused(self):
+        self.make_pair()
+        older = self.copied(self.image, "older.img")
+        self.fill()
+        shutil.copyfile(older, self.image)
+        with self.unchanged():
+            self.fails("list", f"--emu={self.image}", saying=[f"emu:{self.image} is not the main device of the last mount"])
+
+    def test_a_copy_does_not_use_the_log_device_of_its_original(self):
+        self.make_pair()
+        self.fill()
+        copy = self.copied(self.image, "copy.img")
+        logs = self.copied(self.logs, "copied-logs.img")
+        with self.unchanged():
+            self.refused_by_all(copy, [f"emu:{copy} is not the device that was last mounted", "a copy of it", "?waldev:"])
+        self.ok("list", f"--uri=zenfs://emu:{copy}?waldev:emu:{logs}", "--path=db")
+        self.ok("rmdir", f"--uri=zenfs://emu:{copy}?waldev:emu:{logs}", "--path=db", "--force")
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("verify db/000029.log 100000 3"), "ok 0")
+        self.fails("list", f"--uri=zenfs://emu:{copy}?waldev:emu:{self.logs}", saying=["different copies", copy, self.logs])
+
+    def test_copies_in_one_folder_are_a_volume(self):
+        self.make_pair()
+        self.fill()
+        copy = self.copied(self.image, "copy/" + os.path.basename(self.image))
+        self.copied(self.logs, "copy/logs.img")
+        self.ok("rmdir", f"--emu={copy}", "--path=db", "--force")
+        with self.mounted() as volume:
+            self.assertEqual(volume.request("verify db/000029.log 100000 3"), "ok 0")
 
     def test_mkfs_refuses_what_is_in_use_or_unfit(self):
         self.make_pair()
