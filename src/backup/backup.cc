@@ -179,6 +179,7 @@ Status BackupRun::CheckLosses() {
       ++here;
     }
     if (here == 0 && !lost.paths.empty()) continue;  // all of its files are outside of the backup
+    if (lost.severity != Severity::kError) continue;
     transfer_.Notice(lost.text);
     ++losses;
   }

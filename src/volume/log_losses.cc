@@ -19,6 +19,7 @@ bool MayEndEarly(const FileRecord& record, const ReplayedLog& log) {
 Finding OfflineZone(const std::string& device, const Geometry& geometry, ZoneId zone,
                     const std::vector<FileId>& suspects, const FileNames& names) {
   Finding finding{.text = OfflineLogText(device, zone), .zone = zone, .offset = geometry.ZoneStart(zone)};
+  if (suspects.empty()) finding.severity = Severity::kWarning;  // no file can have lost bytes
   for (std::size_t i = 0; i < suspects.size(); ++i) {
     if (i < kNamedAtMost) finding.text += (i == 0 ? ": " : ", ") + names.Describe(suspects[i]);
     for (std::string& path : names.PathsOf(suspects[i])) finding.paths.push_back(std::move(path));
