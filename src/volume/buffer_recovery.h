@@ -50,7 +50,7 @@ class BufferRecovery {
   // Copies the bytes that the device lacks into `present`, or into private memory. Adds a notice for bytes behind a gap.
   // Errors: kCorruption if a file has more buffers than any mount makes.
   [[nodiscard]] Status TakeOver(const State& state, const RecoveredLogs& logs, const AppendBuffers& present);
-  // The files for which TakeOver found bytes.
+  // The files for which TakeOver found bytes, also after BytesOf.
   std::set<FileId> TakenOver() const;
   // The bytes of `file` that were taken over. Call this once for each file.
   FrameBuffers::TakenOver BytesOf(FileId file);

@@ -150,8 +150,7 @@ Result<std::unique_ptr<TraceRecorder>> OpenTrace(const MountedDevice& device, co
 struct Mounted {
   std::unique_ptr<VolumeParts> parts;
   BufferRecovery orphans;
-  std::set<FileId> taken_over;  // files with bytes in buffers that `orphans` has taken over
-  bool resets_run = false;      // the threads of the zone manager and the collector already run
+  bool resets_run = false;  // the threads of the zone manager and the collector already run
 };
 
 Result<Mounted> Recover(MountedDevice& device) {
@@ -212,12 +211,8 @@ Result<Mounted> Recover(MountedDevice& device) {
     parts->Abandon();
     return Fail(made.error());
   }
-  std::set<FileId> taken_over = orphans.TakenOver();
   if (!orphans.needs_old_buffers()) orphans.Remove(*parts->buffers);
-  return Mounted{.parts = std::move(parts),
-                 .orphans = std::move(orphans),
-                 .taken_over = std::move(taken_over),
-                 .resets_run = resets_run};
+  return Mounted{.parts = std::move(parts), .orphans = std::move(orphans), .resets_run = resets_run};
 }
 
 Status StartThreads(VolumeParts& parts, bool resets_run) {
@@ -230,9 +225,8 @@ Status StartThreads(VolumeParts& parts, bool resets_run) {
 }
 
 // Syncs the bytes that were taken over. If the device has no room, those in shared memory wait there.
-Status SyncTakenOver(VolumeParts& parts, Mounted& mounted) {
-  BufferRecovery& orphans = mounted.orphans;
-  for (const FileId file : mounted.taken_over) {
+Status SyncTakenOver(VolumeParts& parts, BufferRecovery& orphans) {
+  for (const FileId file : orphans.TakenOver()) {
     const auto log = parts.logs.Find(file);
     const Status synced = log == nullptr ? Status() : log->Sync();
     if (synced.ok()) continue;
@@ -266,7 +260,7 @@ Result<std::shared_ptr<WriterMount>> RecoverVolume(std::unique_ptr<ZonedDevice> 
   // After an error from here on, the mount's destructor unmounts.
   ZENFS_RETURN_IF_ERROR(mount->KeepMetrics());  // reports now if the file can't be written
   ZENFS_RETURN_IF_ERROR(StartThreads(parts, mounted->resets_run));
-  ZENFS_RETURN_IF_ERROR(SyncTakenOver(parts, *mounted));
+  ZENFS_RETURN_IF_ERROR(SyncTakenOver(parts, mounted->orphans));
   return mount;
 }
 
