@@ -15,6 +15,8 @@ class Outcome {
       first_.Update(written);
     }
   }
+  // The first error.
+  const Status& error() const { return first_; }
   Result<VolumeShutdown::Written> Get() const {
     if (!first_.ok()) return Fail(first_.error());
     return written_;
@@ -27,14 +29,14 @@ class Outcome {
 
 }  // namespace
 
-Result<VolumeShutdown::Written> VolumeShutdown::WriteBackOpenFiles() {
+Status VolumeShutdown::WriteBackOpenFiles() {
   Outcome outcome;
   for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
     const Status written = deps_.sync.WriteBack(*file);
     outcome.Add(written, file->KeptForNextMount());
     deps_.opener.Release(*file);
   }
-  return outcome.Get();
+  return outcome.error();
 }
 
 Result<VolumeShutdown::Written> VolumeShutdown::WriteBackFlushed() {

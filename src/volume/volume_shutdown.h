@@ -34,7 +34,8 @@ class VolumeShutdown {
   enum class Written { kAll, kKept };
 
   // Writes and commits the buffered bytes of all open files. Tries all files; returns the first error.
-  [[nodiscard]] Result<Written> WriteBackOpenFiles();
+  // Bytes that the next mount finds are no error.
+  [[nodiscard]] Status WriteBackOpenFiles();
   // Writes all bytes that are only in the append buffers, which are retired. Tries all files, so that one error does not
   // prevent the write of other files; returns the first error.
   [[nodiscard]] Result<Written> WriteBackFlushed();

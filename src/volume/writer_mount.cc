@@ -73,9 +73,8 @@ Status WriterMount::Unmount() {
   parts.drain.Stop();
   const bool end_buffers = parts.buffers->Retire();
   using Written = VolumeShutdown::Written;
-  const Result<Written> open_written = parts.shutdown.WriteBackOpenFiles();
+  Status first = parts.shutdown.WriteBackOpenFiles();
   const Result<Written> written = end_buffers ? parts.shutdown.WriteBackFlushed() : Written::kAll;
-  Status first = open_written ? Status() : Fail(open_written.error());
   if (!written) first.Update(Fail(written.error()));
   const bool kept = written && *written == Written::kKept;
   if (kept) device_->notices.push_back(KeptText(parts.buffers->path()));
