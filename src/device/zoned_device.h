@@ -55,7 +55,7 @@ struct IoRequest {
   DeviceOffset placed_at;  // kAppend: the offset that the device chose; valid once reaped and ok
 };
 
-// Commands in flight. Not thread-safe. The destructor waits for all of them.
+// Commands in flight. Not thread-safe. The destructor waits for all of them. Must not outlive its device.
 class IoQueue {
  public:
   virtual ~IoQueue() = default;

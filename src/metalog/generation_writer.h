@@ -90,6 +90,8 @@ class GenerationWriter {
   std::uint64_t position() const { return position_; }
   // May be called from any thread.
   std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
+  // Lets go of the device, which may be destroyed before this object. Nothing is written afterwards.
+  void ReleaseDevice() { queue_.reset(); }
   // Finishes the zones of the tail. After OK, room() is 0.
   [[nodiscard]] Status CloseZone();
 

@@ -241,6 +241,11 @@ Status MetalogImpl::Switch() noexcept {
   return log_.log_switch.StartAndWait(log_.mutex, 0);
 }
 
+void MetalogImpl::AwaitSwitch() {
+  MutexLock lock(log_.mutex);
+  log_.log_switch.AwaitEnd(log_.mutex);
+}
+
 void MetalogImpl::Stop() {
   Thread switcher;
   {
@@ -253,6 +258,8 @@ void MetalogImpl::Stop() {
     switcher = log_.log_switch.TakeThread();
   }
   switcher.Join();
+  MutexLock lock(log_.mutex);
+  if (log_.current.has_writer()) log_.current.writer().ReleaseDevice();
 }
 
 Status MetalogImpl::health() const {

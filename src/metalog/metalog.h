@@ -113,7 +113,10 @@ class Metalog {
   // Runs a log switch and waits for it. For tests, and for a mount that found a torn tail.
   [[nodiscard]] virtual Status Switch() = 0;
 
-  // Waits for commits and a running log switch. Later calls fail with kShutdown.
+  // Waits for the running log switch, if there is one.
+  virtual void AwaitSwitch() = 0;
+
+  // Waits for commits and a running log switch. Later calls fail with kShutdown, and the device may be destroyed.
   virtual void Stop() = 0;
 
   // Once the log is read-only: the reason. OK before.

@@ -35,6 +35,7 @@ class MetalogImpl final : public Metalog {
   Status Commit(std::vector<Edit> edits, CommitOptions options) noexcept override EXCLUDES(log_.mutex);
   Status CheckRoom(std::uint64_t bytes) const override EXCLUDES(log_.mutex);
   Status Switch() noexcept override EXCLUDES(log_.mutex);
+  void AwaitSwitch() override EXCLUDES(log_.mutex);
   void Stop() override EXCLUDES(log_.mutex);
   Status health() const override EXCLUDES(log_.mutex);
   MetalogStats stats() const override EXCLUDES(log_.mutex);

@@ -21,6 +21,7 @@ class ToldMetalog final : public Metalog {
     return bytes <= room ? Status() : Fail(Code::kNoSpace, "the metadata zones are full");
   }
   Status Switch() override { return {}; }
+  void AwaitSwitch() override {}
   void Stop() override {}
   Status health() const override { return answer; }
   MetalogStats stats() const override { return {}; }

@@ -183,7 +183,9 @@ Result<Mounted> Recover(MountedDevice& device) {
                          AccountZones(device, state, plan, space, report));
   ZENFS_ASSIGN_OR_RETURN(RecoveredLogs logs, ReplayLogs(device, state, report, orphans.PlainFiles(state)));
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<TraceRecorder> trace, OpenTrace(device, state, report));
-  // After all other steps that may fail before the parts exist. No thread counts metrics while they move there.
+  // After all other steps that may fail before the parts exist. No thread counts metrics while they move there: the commit
+  // above may have started a log switch.
+  metalog->AwaitSwitch();
   ZENFS_ASSIGN_OR_RETURN(
       std::unique_ptr<AppendBuffers> buffers,
       AppendBuffers::Make({.device_name = device.name,

@@ -24,6 +24,7 @@
 #include "backends/emulator/store.h"
 #include "backends/emulator/volatile_cache.h"
 #include "backends/emulator/zone_machine.h"
+#include "base/assert.h"
 #include "base/mutex.h"
 #include "device/copy_by_host.h"
 
@@ -61,12 +62,16 @@ class EmulatedDevice final : public EmulatorDevice {
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
+  ~EmulatedDevice() override { ZENFS_ASSERT(queues_.load() == 0); }
+
   EmulatorMeter meter() const override;
   Status SetCondition(ZoneId zone, ZoneCondition condition) override;
 
   // For the queue: executes `request` at once, without its latency. Returns when it is due to
   // complete.
   SteadyTime Start(IoRequest& request);
+  // For the queue: one more exists, or one less.
+  void CountQueue(int change) { queues_.fetch_add(change); }
   // Waits until `when`; the wait counts as CPU time of the device.
   void WaitUntil(SteadyTime when);
 
@@ -116,6 +121,7 @@ class EmulatedDevice final : public EmulatorDevice {
   };
   std::array<AtomicKind, kEmulatorCommands> kinds_;
   CpuMeter cpu_;
+  std::atomic<int> queues_{0};
 };
 
 }  // namespace zenfs

@@ -6,8 +6,14 @@
 
 namespace zenfs {
 
+EmulatedQueue::EmulatedQueue(EmulatedDevice& device, std::size_t depth) : device_(device) {
+  waiting_.reserve(depth);
+  device_.CountQueue(1);
+}
+
 EmulatedQueue::~EmulatedQueue() {
   if (!waiting_.empty()) device_.WaitUntil(waiting_.back().due);
+  device_.CountQueue(-1);
 }
 
 void EmulatedQueue::Submit(IoRequest* request) {

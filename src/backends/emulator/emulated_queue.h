@@ -13,7 +13,7 @@ class EmulatedDevice;
 
 class EmulatedQueue final : public IoQueue {
  public:
-  EmulatedQueue(EmulatedDevice& device, std::size_t depth) : device_(device) { waiting_.reserve(depth); }
+  EmulatedQueue(EmulatedDevice& device, std::size_t depth);
   ~EmulatedQueue() override;
 
   void Submit(IoRequest* request) override;

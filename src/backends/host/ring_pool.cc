@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "backends/host/piece_cursor.h"
+#include "base/assert.h"
 
 namespace zenfs {
 namespace {
@@ -82,12 +83,18 @@ void RingPool::Return::operator()(io_uring* ring) const {
 }
 
 RingPool::~RingPool() {
+  ZENFS_ASSERT(lent_.load() == 0);
   MutexLock lock(mutex_);
   for (const Idle& idle : idle_) Destroy(idle.ring);
 }
 
+RingPool::Lease RingPool::Lent(io_uring* ring) {
+  if (ring != nullptr) lent_.fetch_add(1);
+  return Lease(ring, Return(this));
+}
+
 RingPool::Lease RingPool::Lend(std::size_t depth) {
-  if (refused_.load(std::memory_order_relaxed)) return Lease(nullptr, Return(this));
+  if (refused_.load(std::memory_order_relaxed)) return Lent(nullptr);
   const auto wanted =
       static_cast<unsigned>(std::min<std::size_t>(std::max<std::size_t>(depth, 1), kDepthMax));
   {
@@ -97,16 +104,17 @@ RingPool::Lease RingPool::Lend(std::size_t depth) {
     if (fits != idle_.rend()) {
       io_uring* const ring = fits->ring;
       idle_.erase(std::next(fits).base());
-      return Lease(ring, Return(this));
+      return Lent(ring);
     }
   }
   io_uring* ring = nullptr;
   const int error = MakeRing(std::bit_ceil(std::max(wanted, kDepthMin)), entries_, ring);
   if (error != 0 && !IsShortage(error)) refused_.store(true, std::memory_order_relaxed);
-  return Lease(ring, Return(this));
+  return Lent(ring);
 }
 
 void RingPool::TakeBack(io_uring* ring) {
+  lent_.fetch_sub(1);
   if (io_uring_sq_ready(ring) != 0) {
     refused_.store(true, std::memory_order_relaxed);
   } else {

@@ -66,11 +66,13 @@ class RingPool {
     unsigned depth;
   };
 
+  Lease Lent(io_uring* ring);
   void TakeBack(io_uring* ring);
 
   const bool needed_;
   const Entries entries_;
   std::atomic<bool> refused_;
+  std::atomic<int> lent_{0};
   Mutex mutex_{LockRank::kDevicePool};
   std::vector<Idle> idle_ GUARDED_BY(mutex_);
 };
