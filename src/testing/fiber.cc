@@ -37,6 +37,7 @@ extern "C" const char* __tsan_default_suppressions() {
   return "race_top:SlotOfThisThread\n"
          "race_top:thread_shard_internal\n"
          "race_top:ThreadShard\n"
+         "race_top:ForkBarrier\n"
          "race:CpuMeter::Span::SampledWeight\n";
 }
 #endif
