@@ -42,6 +42,23 @@ class ReadPins {
   std::vector<ZonePin> pins_;
 };
 
+// While it exists, other appends to the file wait.
+class LongAppend {
+ public:
+  explicit LongAppend(FramedFileParts& file) REQUIRES(file.mutex) : file_(file) {
+    file_.state.BeginLongAppend();
+  }
+  ~LongAppend() REQUIRES(file_.mutex) {
+    file_.state.EndLongAppend();
+    file_.turn.NotifyAll();
+  }
+  LongAppend(const LongAppend&) = delete;
+  LongAppend& operator=(const LongAppend&) = delete;
+
+ private:
+  FramedFileParts& file_;
+};
+
 }  // namespace
 
 FramedFile::FramedFile(const Deps& deps, FileId id)
@@ -87,8 +104,8 @@ Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(parts_.mutex);
   FramedFileState& state = parts_.state;
-  while (state.appends().ok() && state.truncating()) {
-    SyncPoint::Reach("FramedFile::AwaitTruncation");  // with the lock held: a handler only counts
+  while (state.appends().ok() && (state.truncating() || state.appending())) {
+    SyncPoint::Reach("FramedFile::AwaitOthers");  // with the lock held: a handler only counts
     parts_.turn.Wait(parts_.mutex);
   }
   if (state.appends().ok()) state.CloseAppends(AppendAll(bytes));
@@ -100,17 +117,18 @@ Status FramedFile::AppendAll(ByteView bytes) {
   FrameBuffers& buffers = parts_.buffers;
   const std::uint64_t failed_sends = state.failed_sends();
   if (!bytes.empty()) parts_.mtime_seconds = WallSeconds();
+  std::optional<LongAppend> alone;  // from the first wait on
   while (!bytes.empty()) {
     if (state.SendFailedSince(failed_sends)) return state.sent();
-    if (!state.sound() && state.free()) {  // the error is older than this call
-      ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, false));
-      continue;
+    const bool repairs = !state.sound() && state.free();  // the error is older than this call
+    if (!repairs) {
+      // The drain may sleep although bytes are buffered, if all of them are in a sync block.
+      if (drain_ != nullptr && (buffers.active().empty() || parts_.StableEnd() >= parts_.Size()))
+        drain_->NoteBuffered();
+      if (buffers.active().empty()) buffers.Begin(parts_.map.end());
     }
-    // The drain may sleep although bytes are buffered, if all of them are in a sync block.
-    if (drain_ != nullptr && (buffers.active().empty() || parts_.StableEnd() >= parts_.Size()))
-      drain_->NoteBuffered();
-    if (buffers.active().empty()) buffers.Begin(parts_.map.end());
-    if (buffers.active().room() == 0) {
+    if (repairs || buffers.active().room() == 0) {
+      if (!alone) alone.emplace(parts_);
       if (state.free()) {
         ZENFS_RETURN_IF_ERROR(sender_.Send(parts_, false));
       } else {

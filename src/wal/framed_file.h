@@ -62,7 +62,8 @@ class FramedFile {
 
   FileId id() const { return id_; }
   // `crc`, if given, is the expected CRC of the bytes. Errors: kCorruption if they differ; then none of the
-  // bytes is appended.
+  // bytes is appended. If `bytes` do not fit the buffer, this waits until the front of them is on the device; other appends
+  // wait for it (framed_file_state.h), so no append mixes with another.
   [[nodiscard]] Status Append(ByteView bytes, KnownCrc crc = std::nullopt) EXCLUDES(parts_.mutex);
   // On return all bytes appended so far survive the death of this process.
   [[nodiscard]] Status Flush() EXCLUDES(parts_.mutex);

@@ -1,7 +1,7 @@
 // The parts of a framed file under its lock, which FramedFile and FrameSender share.
 //
 // Threads: `mutex` guards everything here. No I/O happens while it is held; only the locks of LogZones and
-// of the zone manager come after it. `turn` is notified when a send, a truncation or a cleaning ends.
+// of the zone manager come after it. `turn` is notified when a send, a truncation, a cleaning or a long append ends.
 //
 // Invariant, while `mutex` is free: `zones` has a pin on each zone that `map` points to.
 #pragma once

@@ -31,7 +31,7 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
                 fmt::format("file {}: cannot be truncated to {} bytes, because it has only {}", id_.value,
                             size, old_size));
   }
-  if (old_size != parts_.map.end()) {
+  if (state.appending() || old_size != parts_.map.end()) {
     return Fail(Code::kBusy,
                 fmt::format("file {}: another thread appended to it during its truncation", id_.value));
   }

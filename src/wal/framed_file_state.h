@@ -18,7 +18,10 @@
 //   kUnsent     send the buffer in flight, or the rest of it, again
 //   kDoubtful   a failed flush may have lost the frames behind the stable end: first write them again
 //
-// Appends: open until CloseAppends with an error, then closed for the rest of the mount.
+// Appends: open until CloseAppends with an error, then closed for the rest of the mount. An append that waits although it is
+// not complete is a long append. Until its end no other append begins, so that none gets between its bytes, and no truncation.
+// The thread of a long append waits only for the turn, and for what a send waits for. No thread waits for a long append while
+// it has the turn, and a send ends with an error if the device is full or fails (framed_file.h). So every long append ends.
 //
 // Threads: no lock; the lock of the file guards it (framed_file_parts.h).
 #pragma once
@@ -54,7 +57,7 @@ class FramedFileState {
     }
   }
   void BeginTruncation() {
-    ZENFS_ASSERT(free() && !cleaning_ && sound());
+    ZENFS_ASSERT(free() && !cleaning_ && sound() && !appending_);
     turn_ = Turn::kTruncating;
   }
   void EndTruncation() {
@@ -85,6 +88,16 @@ class FramedFileState {
   std::uint64_t failed_sends() const { return failed_sends_; }
   bool SendFailedSince(std::uint64_t failed_sends) const { return !sound() && failed_sends_ != failed_sends; }
 
+  // True during a long append.
+  bool appending() const { return appending_; }
+  void BeginLongAppend() {
+    ZENFS_ASSERT(!appending_ && !truncating());
+    appending_ = true;
+  }
+  void EndLongAppend() {
+    ZENFS_ASSERT(appending_);
+    appending_ = false;
+  }
   // Once appends are closed: the reason.
   const Status& appends() const { return appends_; }
   // Only the first error counts; an ok status changes nothing.
@@ -99,6 +112,7 @@ class FramedFileState {
   Bytes bytes_ = Bytes::kSound;
   Status sent_;
   std::uint64_t failed_sends_ = 0;
+  bool appending_ = false;
   Status appends_;
 };
 

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/random.h"
+#include "base/sync_point.h"
 #include "base/thread.h"
 #include "wal/wal_test_rig.h"
 
@@ -95,6 +96,60 @@ TEST(FramedFileThreadsTest, ReadersBesideAppendsSyncsAndCleaningsSeeOnlyRightByt
   EXPECT_EQ(WalRig::Content(*file), BytesFrom(0, size));
   EXPECT_EQ(rig.Recovered(file->id()), BytesFrom(0, size));
   EXPECT_EQ(rig.zones->Check(), std::vector<std::string>());
+}
+
+// A second append begins while the first one waits with most of its bytes still to be copied.
+TEST(FramedFileThreadsTest, BytesOfAnAppendLongerThanTheBufferStayTogether) {
+  WalRig rig(TestGeometry(16, 16));
+  rig.buffer_bytes = 8 << 10;
+  rig.Mount();
+  const auto file = rig.NewFile();
+  std::atomic<int> at_rest = 0;
+  const auto rests = [&at_rest] {
+    ++at_rest;
+    at_rest.notify_all();
+  };
+  SyncPoint::Scope scope([&](std::string_view name) {
+    if (name == "FramedFile::AwaitOthers") rests();
+  });
+  const std::string long_text(40'000, 'a');
+  rig.device.Hold(FaultyDevice::Command::kWrite);
+  Thread first("first", [&] { EXPECT_TRUE(Append(*file, long_text).ok()); });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, WalRig::Soon()));
+  Thread second("second", [&] {
+    EXPECT_TRUE(Append(*file, "bbb").ok());
+    rests();
+  });
+  at_rest.wait(0);
+  rig.device.Release();
+  first.Join();
+  second.Join();
+  EXPECT_TRUE(WalRig::Content(*file) == long_text + "bbb");
+  ASSERT_TRUE(file->Sync().ok());
+  EXPECT_TRUE(rig.Recovered(file->id()) == long_text + "bbb");
+}
+
+// The device takes nothing, so the append that others wait for fails.
+TEST(FramedFileThreadsTest, AppendThatWaitedForALongOneFailsWithIt) {
+  WalRig rig(TestGeometry(16, 16));
+  rig.buffer_bytes = 8 << 10;
+  rig.Mount();
+  const auto file = rig.NewFile();
+  std::atomic<bool> waits = false;
+  SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "FramedFile::AwaitOthers") return;
+    waits = true;
+    waits.notify_all();
+  });
+  rig.device.Inject({.command = FaultyDevice::Command::kWrite, .times = FaultyDevice::kForEver});
+  rig.device.Hold(FaultyDevice::Command::kWrite);
+  Thread first("first", [&] { EXPECT_FALSE(Append(*file, std::string(40'000, 'a')).ok()); });
+  ASSERT_TRUE(rig.device.WaitUntilHeld(1, WalRig::Soon()));
+  Thread second("second", [&] { EXPECT_FALSE(Append(*file, "bbb").ok()); });
+  waits.wait(false);
+  rig.device.Release();
+  first.Join();
+  second.Join();
 }
 
 TEST(FramedFileThreadsTest, ManyThreadsOnManyFilesWithDeletesLoseNothing) {

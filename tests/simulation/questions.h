@@ -45,7 +45,7 @@ inline constexpr QuestionLine kQuestions[] = {
      "the same, if zones have turned read-only, offline or full"},
     {Question::kTruncateAfterFlush, "truncate-after-flush", false,
      "a truncation takes back flushed bytes before its end, or brings back bytes that a flush had replaced"},
-    {Question::kLongAppends, "long-appends", false,
+    {Question::kLongAppends, "long-appends", true,
      "concurrent appends to a log that are longer than the room in its buffer mix their bytes"},
     {Question::kReadFlushed, "read-flushed", true,
      "readers and backups do not show what a dead process flushed"},
