@@ -9,7 +9,8 @@
 // A framed file keeps the bytes that could not be written, and the next Flush, Sync or Close writes all of them again. After
 // an Append that failed, no later Append succeeds.
 //
-// Threads: any, also on one handle. Concurrent Appends are atomic; their order is undefined.
+// Threads: any, also on one handle. Concurrent Appends are atomic towards each other; their order is undefined. A reader may see
+// the front of an Append to a framed file that has not returned.
 #pragma once
 
 #include <memory>

@@ -132,7 +132,8 @@ SharedNames::Histories SharedNames::Expanded() const {
   return expanded;
 }
 
-// A look returns everything that was appended before it began.
+// A look returns everything that was appended before it began. It may see the front of an append to a framed file: one that
+// does not fit the buffer goes to the device in parts.
 bool SharedNames::Fits(const Outcome& outcome, const Answer& answer, CallNumber call) const {
   if (outcome.error != answer.error) return false;
   if (outcome.error) return true;
@@ -140,6 +141,7 @@ bool SharedNames::Fits(const Outcome& outcome, const Answer& answer, CallNumber 
   if (outcome.file == 0) return true;
   const File& file = files_[outcome.file];
   if (file.appended < call) return answer.content == file.content;
+  if (file.shape == FileShape::kFramed) return file.content.starts_with(answer.content);
   return answer.content.empty() || answer.content == file.content;
 }
 

@@ -35,6 +35,25 @@ class SharedNamesTest : public testing::Test {
   SharedNames names_{"names"};
 };
 
+// A log takes an append in parts, a table as a whole.
+TEST_F(SharedNamesTest, OfAnAppendToALogUnderWayALookMayFindTheFront) {
+  const std::string content = "the content of a new file";
+  for (const FileShape shape : {FileShape::kFramed, FileShape::kPlain}) {
+    const auto file = names_.NewFile(content, shape);
+    ASSERT_EQ(names_.End(names_.Begin({.kind = Kind::kCreate, .from = "a", .file = file}), {}), "");
+    const auto look = [&](const std::string& found) {
+      return names_.End(BeginLook("a"), {.content = found}).empty();
+    };
+    EXPECT_TRUE(look(""));
+    EXPECT_TRUE(look(content));
+    EXPECT_EQ(look(content.substr(0, 5)), shape == FileShape::kFramed);
+    EXPECT_FALSE(look("other"));
+    names_.Appended(file);
+    EXPECT_TRUE(look(content));
+    EXPECT_FALSE(look(content.substr(0, 5)));
+  }
+}
+
 TEST_F(SharedNamesTest, OfACallUnderWayAllOrNothingMayBeFound) {
   Make("a", "the content of a");
   Make("b", "the content of b");
