@@ -108,7 +108,8 @@ Result<SlotContent> ReadSlot(std::uint32_t slot, const SlotControl& control, Byt
   SlotContent content{.piece = {.owner = FileId(control.owner),
                                 .file_offset = control.file_offset,
                                 .bytes = all.subspan(control.record_bytes),
-                                .appended_seconds = control.appended_seconds},
+                                .appended_seconds = control.appended_seconds,
+                                .plain = control.record_bytes != 0},
                       .order = {},
                       .slot = slot};
   if (control.record_bytes == 0) return content;

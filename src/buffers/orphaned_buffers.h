@@ -21,10 +21,17 @@ struct OrphanedBytes {
   std::uint64_t file_offset = 0;
   ByteView bytes;
   std::uint64_t appended_seconds = 0;  // of the last append to the file, since 1970; 0: unknown
-  // Plain files only: extents before `bytes` that are on the device and were not committed.
+  bool plain = false;                  // of a plain file: the following applies
+  // Extents before `bytes` that are on the device and were not committed.
   std::optional<SetExtents> uncommitted{};
 
   std::uint64_t end() const { return file_offset + bytes.size(); }
+  // True if a truncation was committed after these bytes were flushed, and the process had not emptied their buffer yet. Then they
+  // do not belong to the file any more, and none is missing before them. `size`: of the file on the device. A plain file
+  // flushes what follows its committed bytes, so only a truncation can leave a gap between the two.
+  bool IsStale(std::uint64_t size) const {
+    return plain && (uncommitted ? uncommitted->from_offset : file_offset) > size;
+  }
 };
 
 struct OrphanedBuffers {

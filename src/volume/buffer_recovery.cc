@@ -46,6 +46,10 @@ Result<BufferRecovery> BufferRecovery::Open(MountedDevice& device, const State& 
     }
     left->pieces.clear();
   }
+  std::erase_if(left->pieces, [&](const OrphanedBytes& piece) {
+    const auto record = state.FindFile(piece.owner);
+    return record != nullptr && record->shape == FileShape::kPlain && piece.IsStale(record->size);
+  });
   if (!left->notice.empty()) device.notices.push_back(left->notice);
   orphans.left_ = *std::move(left);
   return orphans;
@@ -110,11 +114,7 @@ Status BufferRecovery::TakeOver(const State& state, const RecoveredLogs& logs, c
     const std::uint64_t have =
         before == taken_over_.end() ? replayed->second.index.end() : before->second.second.end();
     if (piece.end() <= have) continue;  // they reached the device before the process died
-    // A plain file without uncommitted extents: it was truncated by a commit, and the process died before it emptied the buffer.
-    if (piece.file_offset > have && !piece.uncommitted &&
-        state.FindFile(piece.owner)->shape == FileShape::kPlain)
-      continue;
-    if (piece.file_offset > have) {  // the device has lost bytes: with its cache, or with an offline zone
+    if (piece.file_offset > have) {     // the device has lost bytes: with its cache, or with an offline zone
       device_->notices.push_back(LostBeforeFlushedText(FileNames(state).Describe(piece.owner), have,
                                                        piece.file_offset, piece.bytes.size()));
       continue;

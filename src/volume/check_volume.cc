@@ -162,7 +162,7 @@ class Check {
     for (const FlushedBytes& flushed : buffers_.pieces()) {
       const OrphanedBytes& piece = flushed.piece;
       const auto have = size_of(piece.owner);
-      if (!have || piece.end() <= *have || piece.file_offset <= *have) continue;
+      if (!have || piece.end() <= *have || piece.file_offset <= *have || piece.IsStale(*have)) continue;
       if (shown_.flaws.contains(piece.owner)) continue;
       // The second buffer of a log follows the first one.
       const auto begins_before = [&](const FlushedBytes& other) {

@@ -307,6 +307,7 @@ void LiveState::AddFlushed(LiveFile& file) {
   for (const FlushedBytes& flushed : buffers_.PiecesOf(file.record->id)) {
     const OrphanedBytes& piece = flushed.piece;
     if (piece.end() <= end) continue;  // the device has them
+    if (file.log == nullptr && piece.IsStale(end)) continue;
     const bool extended = piece.uncommitted && file.log == nullptr && AddExtents(file, flushed);
     if (!file.flaw.empty()) return;
     if (extended) end = piece.file_offset;

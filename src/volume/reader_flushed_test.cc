@@ -136,6 +136,24 @@ TEST_F(ReaderFlushedTest, AfterItsWriterDiedAFileIsReadAsTheNextMountRecoversIt)
   EXPECT_THAT(reader_->notices(), IsEmpty());
 }
 
+TEST_F(ReaderFlushedTest, AfterAKillBehindTheCommitOfATruncationAReaderShowsTheShorterFile) {
+  for (const auto& [synced, size] : kFlushedTables) {
+    const std::string text = Text(size);
+    DieInATruncation("1.sst", text, synced, 5);
+    MountReader();
+    EXPECT_TRUE(Read("1.sst") == text.substr(0, 5));
+    EXPECT_EQ(reader_->Stat("1.sst")->size, 5U);
+    EXPECT_THAT(reader_->notices(), IsEmpty());
+    const auto shortfall = reader_->shortfall();
+    ASSERT_TRUE(IsOk(shortfall));
+    EXPECT_EQ(shortfall->unsynced, "");
+    EXPECT_THAT(shortfall->lost, IsEmpty());
+    reader_.reset();
+    ASSERT_TRUE(Mount());
+    ASSERT_TRUE(IsOk(volume_->Unlink("1.sst")));
+  }
+}
+
 // Bytes leave the memory when they are on the device, at any moment of a look.
 TEST_F(ReaderFlushedTest, BytesThatMoveToTheDeviceDuringALookAreNeitherMissedNorDoubled) {
   for (const std::string kind : {".log", ".sst"}) {

@@ -127,6 +127,30 @@ void VolumeFlushPlainKillTest::DieAtEachCommandOf(Status (Volume::*end)()) {
   }
 }
 
+TEST_F(VolumeFlushPlainKillTest, AfterAKillBehindTheCommitOfATruncationAMountFindsTheShorterFile) {
+  for (const auto& [synced, size] : kFlushedTables) {
+    const std::string text = Text(size);
+    DieInATruncation("1.sst", text, synced, 5);
+    ASSERT_TRUE(Mount()) << size;
+    EXPECT_TRUE(volume_->notices().empty()) << volume_->notices().front();
+    EXPECT_TRUE(Get("1.sst") == text.substr(0, 5));
+    ASSERT_TRUE(IsOk(volume_->Unlink("1.sst")));
+  }
+}
+
+TEST_F(VolumeFlushPlainKillTest, AfterAKillBehindTheCommitOfATruncationACheckMissesNothing) {
+  for (const auto& [synced, size] : kFlushedTables) {
+    DieInATruncation("1.sst", Text(size), synced, 5);
+    const Result<CheckReport> report = CheckVolume(*device_, {.read_data = true, .progress = {}});
+    ASSERT_TRUE(IsOk(report));
+    EXPECT_TRUE(report->clean());
+    for (const Finding& finding : report->findings)
+      EXPECT_EQ(finding.text.find("flushed"), std::string::npos) << finding.text;
+    ASSERT_TRUE(Mount());
+    ASSERT_TRUE(IsOk(volume_->Unlink("1.sst")));
+  }
+}
+
 TEST_F(VolumeFlushPlainKillTest, AKillAtAnyCommandOfAnUnmountLosesNothing) {
   DieAtEachCommandOf(&Volume::Unmount);
 }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "base/random.h"
 #include "base/shared_memory.h"
@@ -54,6 +56,22 @@ class VolumeFlushTest : public testing::Test {
     End();
     Use(device_->Image(LossPolicy::KeepAll()));
   }
+  // Writes a table of which `synced` bytes are synced and the others are flushed. The process dies while it truncates the table:
+  // after the commit, and before it empties the append buffer.
+  void DieInATruncation(const std::string& path, const std::string& text, std::size_t synced,
+                        std::uint64_t size) {
+    Open(path);
+    ASSERT_TRUE(IsOk(file_->Append(AsBytes(text.substr(0, synced)))));
+    ASSERT_TRUE(IsOk(file_->Sync()));
+    ASSERT_TRUE(IsOk(AppendAndFlush(text.substr(synced))));
+    ASSERT_EQ(Buffers().size(), 1u);
+    const std::string buffers = Buffers().front();
+    std::ostringstream before;
+    before << std::ifstream(buffers, std::ios::binary).rdbuf();
+    ASSERT_TRUE(IsOk(file_->Truncate(size)));
+    Die();
+    std::ofstream(buffers, std::ios::binary) << before.str();
+  }
   // The power is lost, and the tmpfs with it.
   void LosePower(LossPolicy policy) {
     End();
@@ -80,6 +98,12 @@ class VolumeFlushTest : public testing::Test {
     EXPECT_TRUE(IsOk(content)) << path;
     return content.value_or("<missing>");
   }
+  // A table whose flushed bytes follow committed extents, and one with flushed extents from the second zone on.
+  struct FlushedTable {
+    std::size_t synced;
+    std::size_t size;
+  };
+  static constexpr FlushedTable kFlushedTables[] = {{6000, 7000}, {1'000'000, 1'400'000}};
   // Letters that differ from block to block.
   static std::string Text(std::size_t bytes, unsigned seed = 0) {
     std::string text(bytes, ' ');

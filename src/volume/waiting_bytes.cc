@@ -32,7 +32,7 @@ WaitingBytes CountWaitingBytes(const LiveBuffers& buffers,
   std::set<FileId> files;
   for (const auto& [piece, slot, control, opened, memory] : buffers.pieces()) {
     const std::optional<std::uint64_t> have = size_of(piece.owner);
-    if (!have || piece.end() <= *have) continue;
+    if (!have || piece.end() <= *have || piece.IsStale(*have)) continue;
     bytes += piece.end() - (piece.uncommitted ? *have : std::max(*have, piece.file_offset));
     files.insert(piece.owner);
   }
@@ -79,7 +79,10 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
   for (const FlushedBytes& flushed : buffers.pieces()) {
     const OrphanedBytes& piece = flushed.piece;
     const auto record = piece.uncommitted ? committed.FindFile(piece.owner) : nullptr;
-    if (record == nullptr || record->shape != FileShape::kPlain || piece.end() <= record->size) continue;
+    if (record == nullptr || record->shape != FileShape::kPlain || piece.end() <= record->size ||
+        piece.IsStale(record->size)) {
+      continue;
+    }
     Status sound = CheckFlushedExtents(*piece.uncommitted, committed, superblock, geometry);
     if (sound.ok() && std::ranges::any_of(piece.uncommitted->extents, is_lost)) {
       const std::string file = fmt::format("file {}", piece.owner.value);

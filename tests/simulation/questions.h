@@ -43,7 +43,7 @@ inline constexpr QuestionLine kQuestions[] = {
     {Question::kFullMount, "full-mount", false, "a volume full of logs is refused by every later mount"},
     {Question::kFullMountWithBadZones, "full-mount-with-bad-zones", false,
      "the same, if zones have turned read-only, offline or full"},
-    {Question::kTruncateAfterFlush, "truncate-after-flush", false,
+    {Question::kTruncateAfterFlush, "truncate-after-flush", true,
      "a truncation takes back flushed bytes before its end, or brings back bytes that a flush had replaced"},
     {Question::kLongAppends, "long-appends", true,
      "concurrent appends to a log that are longer than the room in its buffer mix their bytes"},
