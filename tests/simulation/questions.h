@@ -52,7 +52,7 @@ inline constexpr QuestionLine kQuestions[] = {
     {Question::kRotInLogs, "rot-in-logs", true, "log cleaning gives rotten frames a new checksum"},
     {Question::kRotInReopened, "rot-in-reopened", true,
      "an append gives the rotten last block a new checksum"},
-    {Question::kRotInTruncated, "rot-in-truncated", false,
+    {Question::kRotInTruncated, "rot-in-truncated", true,
      "a truncation gives rotten bytes a new checksum, or blames intact ones"},
     {Question::kRotInBackups, "rot-in-backups", true, "a backup of rotten bytes succeeds"},
     {Question::kStaleLogDevice, "stale-log-device", false,

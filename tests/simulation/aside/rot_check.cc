@@ -16,14 +16,27 @@ namespace {
 // A file with one rotten byte, and the bytes that it should have.
 class RottenFile {
  public:
-  RottenFile(std::string path, std::string content, std::uint64_t at, std::byte bits)
-      : path_(std::move(path)), content_(std::move(content)), at_(at), bits_(bits) {}
+  // `frame_from`: the file offset of the frame with the byte; none if the byte is in an extent.
+  RottenFile(std::string path, std::string content, std::uint64_t at, std::byte bits,
+             std::optional<std::uint64_t> frame_from)
+      : path_(std::move(path)), content_(std::move(content)), at_(at), bits_(bits), frame_from_(frame_from) {}
 
   const std::string& path() const { return path_; }
   const std::string& content() const { return content_; }
   std::uint64_t at() const { return at_; }
-  bool is_cut_off() const { return at_ >= content_.size(); }
+  bool is_cut_off() const { return at_ >= least_size_; }
+  // True if a scrub may blame the bytes from `from` to `to`. A frame is damaged as a whole: if the rotten byte was cut off, those
+  // before the cut are lost.
+  bool MayBeBlamed(std::uint64_t from, std::uint64_t to) const {
+    if (!is_cut_off()) return from <= at_ && at_ < to;
+    return frame_from_ && *frame_from_ <= from && from < to && to <= least_size_;
+  }
+  bool may_be_refused() const { return !is_cut_off() || (frame_from_ && *frame_from_ < least_size_); }
 
+  void Truncated(std::uint64_t size) {
+    least_size_ = std::min(least_size_, size);
+    Became(content_.substr(0, size), true);
+  }
   // A call that changes the file: it succeeded, or it may have been carried out in part.
   void Became(std::string content, bool succeeded) {
     if (!succeeded) unsure_ = true;
@@ -31,7 +44,7 @@ class RottenFile {
   }
   // Empty if `found` differs at the rotten byte at most. `is_rotten`: whether it does.
   std::string WhyNot(std::string found, bool& is_rotten) const {
-    is_rotten = at_ < found.size() && at_ < content_.size() && found[at_] != content_[at_];
+    is_rotten = !is_cut_off() && at_ < found.size() && at_ < content_.size() && found[at_] != content_[at_];
     if (is_rotten) found[at_] ^= static_cast<char>(bits_);
     const bool right = unsure_ ? content_.starts_with(found) : content_ == found;
     return right ? std::string() : path_ + ": " + DescribeMismatch(content_, found);
@@ -42,6 +55,8 @@ class RottenFile {
   std::string content_;
   const std::uint64_t at_;
   const std::byte bits_;
+  const std::optional<std::uint64_t> frame_from_;
+  std::uint64_t least_size_ = UINT64_MAX;  // to which the file was truncated
   bool unsure_ = false;
 };
 
@@ -49,6 +64,7 @@ struct Place {
   std::string path;
   std::uint64_t file_offset = 0;
   DeviceOffset place;
+  std::optional<std::uint64_t> frame_from;  // file offset of the frame with the byte
 };
 
 // A byte of a file with one name: of an extent, or of a frame if `of_logs`. Without `of_logs`, no framed file: the collector may
@@ -68,9 +84,12 @@ std::optional<Place> PickByte(Volume& volume, const FoundTree& found, bool of_lo
   std::vector<Extent> pieces = layout->extents;
   if (of_logs) pieces.insert(pieces.end(), layout->frames.begin(), layout->frames.end());
   if (pieces.empty()) return std::nullopt;
-  const Extent& piece = pieces[random.Below(pieces.size())];
+  const std::size_t number = random.Below(pieces.size());
+  const Extent& piece = pieces[number];
   const std::uint64_t within = random.Below(piece.length);
-  return Place{path, piece.file_offset + within, piece.place + within};
+  Place place{path, piece.file_offset + within, piece.place + within, {}};
+  if (number >= layout->extents.size()) place.frame_from = piece.file_offset;
+  return place;
 }
 
 bool IsDamage(const Status& status) {
@@ -136,9 +155,11 @@ class RotRun {
 
   // Behind the rotten byte, or before it.
   std::string Truncate() {
-    const std::size_t size = random_.Below(file_.content().size() + 1);
+    const auto now = volume_.Stat(file_.path());  // an append that was refused may have left bytes or not
+    if (!now) return now.error().ToString();
+    const std::size_t size = random_.Below(now->size + 1);
     const Status cut = TruncateFile(volume_, file_.path(), size);
-    if (cut.ok()) file_.Became(file_.content().substr(0, size), true);
+    if (cut.ok()) file_.Truncated(size);
     if (!cut.ok()) file_.Became(file_.content(), false);
     return IsDamage(cut) ? "" : "truncate " + file_.path() + ": " + cut.error().ToString();
   }
@@ -160,13 +181,13 @@ class RotRun {
   Random& random_;
 };
 
-// True if the finding is about this byte of the file.
-bool Blames(const Finding& finding, std::uint64_t at) {
+// True if the finding is about bytes that it may blame.
+bool BlamesRightly(const Finding& finding, const RottenFile& file) {
   unsigned long long from = 0, to = 0;
   const std::size_t text = finding.text.rfind(": bytes ");
   return text != std::string::npos &&
-         std::sscanf(finding.text.c_str() + text, ": bytes %llu to %llu", &from, &to) == 2 && from <= at &&
-         at < to;
+         std::sscanf(finding.text.c_str() + text, ": bytes %llu to %llu", &from, &to) == 2 &&
+         file.MayBeBlamed(from, to);
 }
 
 // Whether a scrub finds the rotten byte; an error if it finds anything else.
@@ -178,7 +199,7 @@ Result<bool> IsFound(CrashDevice& image, const RottenFile& file) {
     if (finding.severity != Severity::kError) continue;
     const bool names =
         (std::ranges::count(finding.paths, file.path()) != 0) || finding.text.contains(file.path());
-    if (!names || !Blames(finding, file.at()))
+    if (!names || !BlamesRightly(finding, file))
       return Fail(Code::kCorruption, "a scrub blames what is intact: " + finding.text);
     found = true;
   }
@@ -196,7 +217,7 @@ std::string WhyNotLeft(Volume& volume, const FoundTree& expected, const RottenFi
       continue;
     }
     if (!content) {
-      if (file.is_cut_off()) return "its rotten byte was cut off: " + content.error().ToString();
+      if (!file.may_be_refused()) return "its rotten byte was cut off: " + content.error().ToString();
       continue;
     }
     bool is_rotten = false;
@@ -221,7 +242,7 @@ std::string WhyNotFoundRotten(CrashDevice& image, const MountOptions& options,
   const std::optional<Place> place = PickByte(*volume, *found, of_logs, random);
   const std::byte bits{static_cast<unsigned char>(1u << random.Below(8))};
   if (!place || !image.Rot(place->place, bits)) return {};
-  RottenFile file(place->path, found->at(place->path).content, place->file_offset, bits);
+  RottenFile file(place->path, found->at(place->path).content, place->file_offset, bits, place->frame_from);
   const std::string where =
       fmt::format("byte {} of {} is rotten (device byte {})", file.at(), file.path(), place->place.value);
 
