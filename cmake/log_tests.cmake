@@ -9,6 +9,7 @@ set(ZENFS_TESTS_metalog
   metalog/metalog_damage_test.cc
   metalog/metalog_fault_test.cc
   metalog/metalog_group_test.cc
+  metalog/metalog_growth_test.cc
   metalog/metalog_switch_test.cc
   metalog/metalog_test.cc
   metalog/metazones_test.cc

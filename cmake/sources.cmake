@@ -374,6 +374,7 @@ set(ZENFS_TESTS_volume
   volume/volume_files_test.cc
   volume/volume_flush_foreign_test.cc
   volume/volume_flush_full_test.cc
+  volume/volume_many_files_test.cc
   volume/volume_flush_kill_test.cc
   volume/volume_flush_loss_test.cc
   volume/volume_flush_plain_kill_test.cc

@@ -6,6 +6,7 @@
 #include "base/short_bytes.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
+#include "metalog/log_fingerprint.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
 
@@ -41,9 +42,11 @@ bool WasLeftMounted(const std::string& path, const Superblock& superblock) {
 }
 
 // Every metadata zone in use begins with a copy of the superblock.
-Status GiveUuid(EmulatedClone& clone, const Superblock& superblock, const Uuid& uuid) {
+Status GiveUuid(const std::string& original, EmulatedClone& clone, const Superblock& superblock,
+                const Uuid& uuid) {
+  ZENFS_ASSIGN_OR_RETURN(const auto device, OpenEmulatedFile(original, OpenMode::kReadOnly));
   std::vector<std::byte> bytes(kSuperblockBytes);
-  for (const ZoneId zone : superblock.metadata_zones) {
+  for (const ZoneId zone : MetadataZones(*device, superblock)) {
     ZENFS_RETURN_IF_ERROR(clone.ReadStart(zone, bytes));
     const auto found = DecodeSuperblock(bytes);
     // The zone is not in use, or a crash cut the copy short; it stays invalid.
@@ -78,7 +81,7 @@ class EmuCloneAction : public Action {
     const Result<Superblock> superblock = SuperblockOf(from_);
     if (!superblock && superblock.error().code() == Code::kIo) return Fail(superblock.error());
     const Uuid uuid = Uuid::Generate();
-    if (superblock) ZENFS_RETURN_IF_ERROR(GiveUuid(**clone, *superblock, uuid));
+    if (superblock) ZENFS_RETURN_IF_ERROR(GiveUuid(from_, **clone, *superblock, uuid));
     ZENFS_RETURN_IF_ERROR((*clone)->Finish());
     Report(console, superblock, uuid, (*clone)->copied_bytes());
     if (superblock && WasLeftMounted(from_, *superblock)) {

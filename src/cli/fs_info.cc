@@ -8,14 +8,15 @@
 #include "cli/number.h"
 #include "cli/random_area.h"
 #include "cli/verbs.h"
+#include "metalog/log_fingerprint.h"
 #include "metalog/probe.h"
 
 namespace zenfs {
 namespace {
 
-void AddSuperblock(const Superblock& sb, Figures& figures) {
+void AddSuperblock(const Superblock& sb, std::span<const ZoneId> all_metadata_zones, Figures& figures) {
   std::vector<std::uint32_t> metadata_zones;
-  for (const ZoneId zone : sb.metadata_zones) metadata_zones.push_back(zone.value);
+  for (const ZoneId zone : all_metadata_zones) metadata_zones.push_back(zone.value);
   figures.Add("UUID", "uuid", sb.uuid.ToString());
   figures.Add("Label", "label", sb.label, sb.label.empty() ? "(none)" : sb.label);
   figures.Add("Aux directory", "aux_path", sb.aux_path, sb.aux_path.empty() ? "(none)" : sb.aux_path);
@@ -77,7 +78,7 @@ class FsInfoAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*named.device));
     Figures figures;
     AddDevice(*named.device, figures);
-    AddSuperblock(superblock, figures);
+    AddSuperblock(superblock, MetadataZones(*named.device, superblock), figures);
     const auto volume = Volume::Mount(std::move(named.device), named.mount_options);
     if (volume) AddMounted(**volume, figures);
     figures.Print(console, json_);

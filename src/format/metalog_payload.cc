@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "base/coding.h"
 #include "format/edit_codec.h"
@@ -15,9 +16,10 @@ std::string EncodeLogHeader(const LogHeader& header) {
   PutFixed(out, header.chain_index);
   PutFixed(out, header.previous.value);
   PutFixed(out, header.base_sequence);
-  if (!header.is_pair()) return out;
+  if (!header.is_pair() && header.added.empty()) return out;
   PutFixed(out, header.copy);
   PutFixed(out, header.partner.value);
+  for (const ZoneId zone : header.added) PutFixed(out, zone.value);
   return out;
 }
 
@@ -33,6 +35,9 @@ Result<LogHeader> DecodeLogHeader(ByteView payload) {
     header.copy = in.Fixed<std::uint32_t>();
     header.partner = ZoneId(in.Fixed<std::uint32_t>());
     if (header.copy > 1) return Fail(Code::kCorruption, "a log header of a third copy");
+    while (in.ok() && !in.AtEnd()) header.added.emplace_back(in.Fixed<std::uint32_t>());
+    if (!std::ranges::is_sorted(header.added, std::ranges::less_equal()))
+      return Fail(Code::kCorruption, "a log header that names zones out of order");
   }
   if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a log header of invalid length");
   if (std::max(header.generation, header.base_sequence) >= kNumbersEnd) {
@@ -68,12 +73,12 @@ Result<SwitchComplete> DecodeSwitchComplete(ByteView payload) {
 namespace {
 
 // Reads a header without verifying it. The seed that verifies it is computed from its fields.
-std::optional<FrameHeader> Peek(ByteView bytes, FrameKind kind, std::size_t payload_bytes) {
+std::optional<FrameHeader> Peek(ByteView bytes, FrameKind kind) {
   FrameHeader header;
-  if (bytes.size() < sizeof header + payload_bytes) return std::nullopt;
+  if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.magic != kFrameMagic || header.kind != kind || header.payload_bytes != payload_bytes ||
-      header.header_bytes != kFrameHeaderBytes) {
+  if (header.magic != kFrameMagic || header.kind != kind || header.header_bytes != kFrameHeaderBytes ||
+      bytes.size() - sizeof header < header.payload_bytes) {
     return std::nullopt;
   }
   return header;
@@ -84,8 +89,13 @@ constexpr std::size_t kPairHeaderBytes = 40;
 constexpr std::size_t kSwitchCompleteBytes = 28;
 
 std::optional<FrameHeader> PeekLogHeader(ByteView bytes) {
-  const auto single = Peek(bytes, FrameKind::kLogHeader, kLogHeaderBytes);
-  return single ? single : Peek(bytes, FrameKind::kLogHeader, kPairHeaderBytes);
+  const auto header = Peek(bytes, FrameKind::kLogHeader);
+  if (!header || header->payload_bytes == kLogHeaderBytes) return header;
+  constexpr std::size_t kMost = kPairHeaderBytes + kMaxAddedZones * sizeof(std::uint32_t);
+  const std::size_t bytes_of_payload = header->payload_bytes;
+  const bool possible = bytes_of_payload >= kPairHeaderBytes && bytes_of_payload <= kMost &&
+                        IsMultiple(bytes_of_payload, sizeof(std::uint32_t));
+  return possible ? header : std::nullopt;
 }
 
 }  // namespace
@@ -104,8 +114,8 @@ std::optional<LogHeader> FindLogHeader(ByteView bytes, const Uuid& volume, ZoneI
 
 std::optional<FoundSwitchComplete> FindSwitchComplete(ByteView bytes, const Uuid& volume, ZoneId zone,
                                                       std::uint32_t block_size) {
-  const auto claimed = Peek(bytes, FrameKind::kSwitchComplete, kSwitchCompleteBytes);
-  if (!claimed) return std::nullopt;
+  const auto claimed = Peek(bytes, FrameKind::kSwitchComplete);
+  if (!claimed || claimed->payload_bytes != kSwitchCompleteBytes) return std::nullopt;
   const auto complete = DecodeSwitchComplete(bytes.subspan(kFrameHeaderBytes, kSwitchCompleteBytes));
   if (!complete) return std::nullopt;
   const FrameSeed seed = FrameSeed::Of(volume, zone, claimed->file_offset, complete->salt);

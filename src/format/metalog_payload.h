@@ -16,6 +16,8 @@
 namespace zenfs {
 
 inline constexpr ZoneId kNoZone{0xffffffff};
+// Most zones that a log header names besides those of the superblock. It fits a block of 512 bytes.
+inline constexpr std::size_t kMaxAddedZones = 64;
 
 // The first frame of each zone of the metadata log. Sealed with salt 0, because it contains the
 // salt of all other frames in its zone.
@@ -28,6 +30,8 @@ struct LogHeader {
   // If each place of the chain is a pair of zones with the same frames: which of the two this is, 0 or 1, and the other one.
   std::uint32_t copy = 0;
   ZoneId partner = kNoZone;
+  // The metadata zones of the volume besides those of the superblock, in ascending order; the same in all zones of a chain.
+  std::vector<ZoneId> added;
 
   bool is_pair() const { return partner != kNoZone; }
   // A zone that holds nothing but a copy of the superblock.

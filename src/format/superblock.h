@@ -34,7 +34,10 @@ inline constexpr std::uint64_t kHasLogDevice = 1;
 inline constexpr std::uint64_t kIsLogDevice = 2;
 // The metadata log is written to two zones at a time. Bit 2 is not used here.
 inline constexpr std::uint64_t kTwoMetadataCopies = 8;
-inline constexpr std::uint64_t kKnownIncompatible = kHasLogDevice | kIsLogDevice | kTwoMetadataCopies;
+// Log headers may name more metadata zones than the superblock does.
+inline constexpr std::uint64_t kMoreMetadataZones = 16;
+inline constexpr std::uint64_t kKnownIncompatible =
+    kHasLogDevice | kIsLogDevice | kTwoMetadataCopies | kMoreMetadataZones;
 
 struct Superblock {
   Uuid uuid;  // identifies this volume; a clone gets another one
@@ -66,6 +69,7 @@ struct Superblock {
 
   bool has_log_device() const { return (incompatible & kHasLogDevice) != 0; }
   bool is_log_device() const { return (incompatible & kIsLogDevice) != 0; }
+  bool may_add_metadata_zones() const { return (incompatible & kMoreMetadataZones) != 0; }
   bool has_two_metadata_copies() const { return (incompatible & kTwoMetadataCopies) != 0; }
 
   friend bool operator==(const Superblock&, const Superblock&) = default;

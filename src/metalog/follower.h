@@ -49,6 +49,8 @@ class LogFollower {
   // Zones of the generation, in chain order, and the zones in which each of its frames was written.
   const std::vector<ZoneId>& chain() const { return reader_->replayed().chain; }
   std::uint32_t copies() const { return reader_->replayed().copies; }
+  // As MetadataZones.
+  std::vector<ZoneId> metadata_zones() const { return fingerprint_.ZonesOf(generation(), salt_); }
   // Fingerprint taken before the last Refresh read the log. While CheckLog finds it unchanged, state() is current.
   const LogFingerprint& fingerprint() const { return fingerprint_; }
 

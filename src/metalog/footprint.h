@@ -44,6 +44,8 @@ struct MetalogSpace {
   std::uint32_t block_size = 0;
   std::uint32_t copies = 1;  // zones that each frame is written to
 
+  // Zones that make the largest snapshot longer by one place: an old and a new one for each copy.
+  std::size_t ZonesOfPlace() const { return std::size_t{2} * copies; }
   // A log switch begins when less than this is left in a zone; the rest takes the commits during the switch.
   std::uint64_t SwitchReserve() const;
   // Room for commits that must be left after a SwitchComplete.

@@ -56,6 +56,7 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       keep_(std::move(start.keep)),
       after_(start.after),
       wanted_copies_(start.copies),
+      added_(zones.added()),
       sequence_(start.base_sequence) {}
 
 GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
@@ -69,6 +70,7 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       base_sequence_(0),
       after_(resume.tail.back()),
       wanted_copies_(1),
+      added_(std::move(resume.added)),
       chain_(std::move(resume.chain)),
       places_(resume.places),
       primary_(resume.tail.front()),
@@ -126,7 +128,10 @@ Status GenerationWriter::BeginZone() {
   std::vector<Metazones::Target> targets;
   std::vector<ZoneId> own = chain_;
   for (std::uint32_t i = 0; i < wanted_copies_; ++i) {
-    ZENFS_ASSIGN_OR_RETURN(targets.emplace_back(), zones_.Take(keep_, own, after));
+    ZENFS_ASSIGN_OR_RETURN(
+        targets.emplace_back(),
+        zones_.Take(
+            {.keep = keep_, .own = own, .after = after, .added = added_, .first_place = places_ == 0}));
     after = targets.back().zone;
     own.push_back(after);
   }
@@ -150,7 +155,8 @@ Status GenerationWriter::WriteHead(ZoneId previous) {
                    .salt = salt_,
                    .chain_index = chain_index(),
                    .previous = previous,
-                   .base_sequence = base_sequence_};
+                   .base_sequence = base_sequence_,
+                   .added = added_};
   for (std::uint32_t i = 0; i < copies(); ++i) {
     Copy& copy = copies_[i];
     header.copy = i;

@@ -45,6 +45,7 @@ class GenerationWriter {
     std::uint64_t generation = 0;
     std::uint64_t salt = 0;
     std::vector<ZoneId> chain;  // all zones
+    std::vector<ZoneId> added;  // the added zones that its headers name
     std::vector<ZoneId> tail;   // those of the last place that are written on, at least one
     std::uint32_t places = 1;
     std::uint64_t capacity = 0;  // of the smallest zone of the last place
@@ -120,6 +121,8 @@ class GenerationWriter {
   const std::vector<ZoneId> keep_;
   const ZoneId after_;
   const std::uint32_t wanted_copies_;
+  // As all headers of the generation name them: a reader takes them from those in the zones of the superblock.
+  const std::vector<ZoneId> added_;
   std::vector<ZoneId> chain_;
   std::uint32_t places_ = 0;
   ZoneId primary_ = kNoZone;  // copy 0 of the last place

@@ -19,14 +19,14 @@ std::pair<std::uint32_t, std::uint32_t> PlaceAndCopy(const MetazoneHead& head) {
 
 Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) {
   std::map<Key, std::vector<MetazoneHead>> groups;
-  std::vector<ZoneInfo> headless;
+  std::vector<std::size_t> headless;
   for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
     const std::optional<LogHeader>& head = fingerprint.heads[i];
     if (head && head->is_spare()) continue;
     if (head) {
       groups[{head->generation, head->salt}].push_back({.info = fingerprint.zones[i], .header = *head});
     } else if (fingerprint.zones[i].WrittenBytes() != 0) {
-      headless.push_back(fingerprint.zones[i]);
+      headless.push_back(i);
     }
   }
   std::erase_if(readers_, [&](const auto& reader) { return !groups.contains(reader.first); });
@@ -47,12 +47,12 @@ Result<Generations::Found> Generations::Read(const LogFingerprint& fingerprint) 
     for (auto newer = groups.rbegin(); newer != group; ++newer) {
       ZENFS_RETURN_IF_ERROR(RefuseIfCommitted(newer->second, readers_.at(newer->first), reader.replayed()));
     }
-    ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(headless, key.first));
+    ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(fingerprint, headless, key.first));
     readers_.erase(readers_.begin(), readers_.find(key));
     found.reader = &reader;
     return found;
   }
-  ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(headless, 0));
+  ZENFS_RETURN_IF_ERROR(RefuseIfHeadlessIsNewer(fingerprint, headless, 0));
   for (const auto& [key, heads] : groups)
     ZENFS_RETURN_IF_ERROR(RefuseIfCommitted(heads, readers_.at(key), Replayed{}));
   // mkfs resets all metadata zones before it writes generation 1, and writes to the others after that.
@@ -126,8 +126,11 @@ Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const
   return {};
 }
 
-Status Generations::RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation) {
-  for (const ZoneInfo& info : headless) {
+Status Generations::RefuseIfHeadlessIsNewer(const LogFingerprint& fingerprint,
+                                            std::span<const std::size_t> headless, std::uint64_t generation) {
+  for (const std::size_t i : headless) {
+    if (fingerprint.WasGivenBack(i, generation)) continue;
+    const ZoneInfo& info = fingerprint.zones[i];
     const auto found = SearchSwitchComplete(info, generation + 1);
     if (!found) continue;
     return Fail(

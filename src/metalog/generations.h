@@ -48,7 +48,9 @@ class Generations {
                            const Replayed& older);
   // A zone without a readable log header is either a log switch torn at its first write, with nothing after the header,
   // or a damaged newer generation.
-  Status RefuseIfHeadlessIsNewer(std::span<const ZoneInfo> headless, std::uint64_t generation);
+  // `headless`: the indexes of such zones in the fingerprint.
+  Status RefuseIfHeadlessIsNewer(const LogFingerprint& fingerprint, std::span<const std::size_t> headless,
+                                 std::uint64_t generation);
   // Finds a SwitchComplete of generation `min_generation` or higher anywhere in the zone.
   std::optional<FoundSwitchComplete> SearchSwitchComplete(const ZoneInfo& info, std::uint64_t min_generation);
 

@@ -88,15 +88,23 @@ Status GroupCommit::CheckSpace(Growth growth, std::uint64_t bytes) const {
   if (space.zones < kMinZones) {
     return Fail(Code::kNoSpace,
                 fmt::format("{}: only {} of {} metadata zones can be written: delete files, or remount",
-                            log_.device.name(), space.zones, log_.zones.zones().size()));
+                            log_.device.name(), space.zones, log_.zones.size()));
   }
   const std::uint64_t used = log_.replica.used_bytes();
   const std::uint64_t limit = space.SnapshotLimit(growth);
   if (used + bytes <= limit) return {};
-  return Fail(Code::kNoSpace,
-              fmt::format("{}: the metadata zones are full ({} of {} bytes): delete files, or restore a "
-                          "backup after zenfs mkfs --metadata-zones with more than {} zones",
-                          log_.device.name(), used, limit, log_.zones.zones().size()));
+  log_.NoteWanted(bytes);
+  const bool fixed = !log_.superblock.may_add_metadata_zones();
+  const std::string advice =
+      fixed ? fmt::format(
+                  "delete files, or restore a backup after zenfs mkfs --metadata-zones with more "
+                  "than {} zones",
+                  log_.zones.size())
+      : log_.zones.size() + space.ZonesOfPlace() > kMaxMetadataZones
+          ? fmt::format("a volume has at most {} metadata zones: delete files", kMaxMetadataZones)
+          : "and no other zones are empty: delete files";
+  return Fail(Code::kNoSpace, fmt::format("{}: the metadata zones are full ({} of {} bytes){} {}",
+                                          log_.device.name(), used, limit, fixed ? ":" : ",", advice));
 }
 
 Status GroupCommit::CheckRoom(std::uint64_t bytes) const {
@@ -176,6 +184,7 @@ void GroupCommit::Publish(const CommitBatch& batch) {
   log_.CountWritten();
   for (CommitCall* call : batch.calls)
     log_.CheckReplica(log_.replica.Add(call->edits, call->encoded, call->reserved));
+  log_.NoteWanted();
   if (CommitSink* sink = log_.sink; sink != nullptr) {
     log_.mutex.Unlock();
     for (const CommitCall* call : batch.calls) sink->OnCommitted(*call->edits);

@@ -24,13 +24,30 @@ namespace zenfs {
 struct LogFingerprint {
   static constexpr std::chrono::milliseconds kReportSpan{10};
 
-  std::vector<ZoneInfo> zones;                  // the metadata zones, in the order of the superblock
+  // The metadata zones in the order of the superblock; then those that headers of these zones name besides, ascending. Of
+  // these, some may have been given back.
+  std::vector<ZoneInfo> zones;
   std::vector<std::optional<LogHeader>> heads;  // of the same zones; none: no valid header
-  SteadyTime taken;                             // before the first command
+  // The highest generation whose headers name the zone; for the zones of the superblock the highest number.
+  std::vector<std::uint64_t> named_by;
+  SteadyTime taken;  // before the first command
+
+  std::vector<ZoneId> zone_ids() const;  // of `zones`
+  // True if zones[i] may hold something else than the metadata log, because the log is at this generation.
+  bool WasGivenBack(std::size_t i, std::uint64_t generation) const {
+    return named_by[i] < generation && !heads[i];
+  }
+  // The zones of the superblock, and those that the headers of a generation name: the metadata zones, if it is the current
+  // one.
+  std::vector<ZoneId> ZonesOf(std::uint64_t generation, std::uint64_t salt) const;
 };
 
 // Errors: those of a report. An unreadable header is not an error.
 [[nodiscard]] Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock& superblock);
+
+// The metadata zones: those of the superblock, and those that the headers of the current generation name. Replays the log if
+// headers name any. If the log is damaged, those that may belong to it.
+[[nodiscard]] std::vector<ZoneId> MetadataZones(ZonedDevice& device, const Superblock& superblock);
 
 // Compares zones, write pointers and headers, but not the time.
 [[nodiscard]] bool SameLog(const LogFingerprint& a, const LogFingerprint& b);

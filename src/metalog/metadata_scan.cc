@@ -47,6 +47,7 @@ class Scan {
       generation.frames.erase(twice.begin(), twice.end());
       out_.generations.push_back(std::move(generation));
     }
+    DropZonesGivenBack(fingerprint);
     DropTailsOfEarlierZones();
     AddMissingCopies();
     FindWholeCopies();
@@ -90,6 +91,19 @@ class Scan {
     generation.salt = frame.of.salt;
     generation.frames.push_back(frame);
     if (frame.kind == FrameKind::kSwitchComplete) generation.complete_sequence = frame.first_sequence;
+  }
+
+  // What a zone holds that was given back is no flaw of the log.
+  void DropZonesGivenBack(const LogFingerprint& fingerprint) {
+    std::uint64_t newest = 0;
+    for (const ScannedGeneration& generation : out_.generations) {
+      if (generation.complete_sequence) newest = std::max(newest, generation.generation);
+    }
+    for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
+      if (!fingerprint.WasGivenBack(i, newest)) continue;
+      std::erase_if(out_.flaws,
+                    [&](const MetadataFlaw& flaw) { return flaw.zone == fingerprint.zones[i].id; });
+    }
   }
 
   // A zone that is not the last of its chain was finished after its last frame; the rest was never written.

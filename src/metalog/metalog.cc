@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/aligned_buffer.h"
 #include "base/random.h"
 #include "format/metalog_payload.h"
 #include "metalog/flush.h"
+#include "metalog/log_fingerprint.h"
 #include "metalog/metalog_impl.h"
 #include "metalog/state_snapshot.h"
 #include "metalog/switch_run.h"
@@ -46,7 +49,7 @@ Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazo
   GenerationWriter writer(device, superblock, zones, std::move(start));
   ZENFS_RETURN_IF_ERROR(writer.BeginZone());
   ZENFS_RETURN_IF_ERROR(WriteSnapshot(writer, state, sequence));
-  const MetalogSpace space{.zone_bytes = SmallestZone(device, superblock),
+  const MetalogSpace space{.zone_bytes = SmallestZone(device, zones.zones()),
                            .zones = zones.usable(),
                            .block_size = device.geometry().block_size,
                            .copies = CopiesOf(superblock, device.geometry())};
@@ -91,6 +94,19 @@ void WriteSpares(ZonedDevice& device, const Superblock& superblock) {
   }
 }
 
+// The added metadata zones of a log that may be damaged, without those that `state` uses for data.
+std::vector<ZoneId> AddedZonesBeside(ZonedDevice& device, const Superblock& superblock, const State& state) {
+  std::set<ZoneId> used;
+  for (const auto& [id, zone] : state.log_zones()) used.insert(id);
+  for (const auto& [id, file] : state.files()) {
+    for (const Extent& extent : file->extents) used.insert(device.geometry().ZoneOf(extent.place));
+  }
+  std::vector<ZoneId> added = MetadataZones(device, superblock);
+  added.erase(added.begin(), added.begin() + static_cast<std::ptrdiff_t>(superblock.metadata_zones.size()));
+  std::erase_if(added, [&](ZoneId zone) { return used.contains(zone); });
+  return added;
+}
+
 }  // namespace
 
 Status Metalog::Format(ZonedDevice& device, const Superblock& superblock, std::span<const Edit> initial) {
@@ -118,9 +134,9 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
   ZENFS_RETURN_IF_ERROR(CheckZones(device, superblock));
   // The data just read may be in the device's cache only. The new generation relies on it.
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
-  Metazones zones(device, superblock);
+  Metazones zones(device, superblock, AddedZonesBeside(device, superblock, state));
   Status result;
-  for (std::size_t attempt = 0; attempt <= superblock.metadata_zones.size(); ++attempt) {
+  for (std::size_t attempt = 0; attempt <= zones.zones().size(); ++attempt) {
     result =
         WriteCopies(device, superblock, zones,
                     {.generation = wanted.generation + 2 * attempt,
@@ -223,6 +239,7 @@ void MetalogImpl::SetMetrics(Metrics* metrics) {
   MutexLock lock(log_.mutex);
   log_.metrics = metrics;
   if (log_.current.has_writer()) log_.CountWritten();
+  log_.NoteWanted();
 }
 
 Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexcept {
@@ -239,6 +256,37 @@ Status MetalogImpl::Switch() noexcept {
   log_.log_switch.AwaitEnd(log_.mutex);
   if (log_.stopping) return Fail(Code::kShutdown, log_.device.name() + ": the metadata log was stopped");
   return log_.log_switch.StartAndWait(log_.mutex, 0);
+}
+
+std::vector<ZoneId> MetalogImpl::zones() const { return log_.zones.zones(); }
+
+std::uint32_t MetalogImpl::ClaimWantedZones() {
+  if (log_.wanted_zones.load(std::memory_order_relaxed) == 0) return 0;
+  MutexLock lock(log_.mutex);
+  const std::uint32_t wanted = log_.wanted_zones.exchange(0);
+  if (wanted != 0) log_.zones_claimed = true;
+  return wanted;
+}
+
+void MetalogImpl::AddZones(std::span<const ZoneInfo> zones) {
+  MutexLock lock(log_.mutex);
+  // A running log switch does not name them, and must not copy commits that need their room.
+  log_.log_switch.AwaitEnd(log_.mutex);
+  std::vector<ZoneId> ids;
+  for (const ZoneInfo& zone : zones) {
+    ids.push_back(zone.id);
+    const std::uint64_t room = zone.capacity - std::min(zone.capacity, log_.layout.frames_at);
+    log_.smallest_zone_bytes = std::min(log_.smallest_zone_bytes, room);
+  }
+  log_.zones.Add(ids);
+  log_.zones_claimed = false;
+  if (!ids.empty()) log_.NoteWanted();  // else after the next commit
+}
+
+std::vector<ZoneId> MetalogImpl::TakeFreedZones() {
+  if (!log_.has_freed_zones.exchange(false)) return {};
+  MutexLock lock(log_.mutex);
+  return std::exchange(log_.freed_zones, {});
 }
 
 void MetalogImpl::AwaitSwitch() {

@@ -113,6 +113,18 @@ class Metalog {
   // Runs a log switch and waits for it. For tests, and for a mount that found a torn tail.
   [[nodiscard]] virtual Status Switch() = 0;
 
+  // --- the zones of the log ---
+  // All zones that belong to the log: those of the superblock first, then those that were added.
+  virtual std::vector<ZoneId> zones() const = 0;
+  // Number of zones that the log wants, because the next commits may make the snapshot too large for those that it has; 0
+  // if it wants none, or another thread has claimed them. Cheap. After another answer than 0, call AddZones.
+  virtual std::uint32_t ClaimWantedZones() = 0;
+  // Gives empty zones to the log: as many as were claimed, or none. The device knows of them from the next log switch on; after a crash
+  // before that they are empty zones as any other.
+  virtual void AddZones(std::span<const ZoneInfo> zones) = 0;
+  // Returns the zones that the log does not need any more. They are empty, and no header names them. Cheap if there are none.
+  virtual std::vector<ZoneId> TakeFreedZones() = 0;
+
   // Waits for the running log switch, if there is one.
   virtual void AwaitSwitch() = 0;
 

@@ -35,6 +35,10 @@ class MetalogImpl final : public Metalog {
   Status Commit(std::vector<Edit> edits, CommitOptions options) noexcept override EXCLUDES(log_.mutex);
   Status CheckRoom(std::uint64_t bytes) const override EXCLUDES(log_.mutex);
   Status Switch() noexcept override EXCLUDES(log_.mutex);
+  std::vector<ZoneId> zones() const override;
+  std::uint32_t ClaimWantedZones() override EXCLUDES(log_.mutex);
+  void AddZones(std::span<const ZoneInfo> zones) override EXCLUDES(log_.mutex);
+  std::vector<ZoneId> TakeFreedZones() override EXCLUDES(log_.mutex);
   void AwaitSwitch() override EXCLUDES(log_.mutex);
   void Stop() override EXCLUDES(log_.mutex);
   Status health() const override EXCLUDES(log_.mutex);

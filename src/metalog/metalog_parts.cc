@@ -25,6 +25,7 @@ std::unique_ptr<GenerationWriter> WriterOf(ZonedDevice& device, const Superblock
                                             GenerationWriter::Resume{.generation = replayed.generation,
                                                                      .salt = replayed.salt,
                                                                      .chain = replayed.chain,
+                                                                     .added = replayed.added_zones,
                                                                      .tail = TailOf(replayed),
                                                                      .places = replayed.places,
                                                                      .capacity = replayed.capacity,
@@ -35,10 +36,10 @@ std::unique_ptr<GenerationWriter> WriterOf(ZonedDevice& device, const Superblock
 
 }  // namespace
 
-std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock) {
+std::uint64_t SmallestZone(ZonedDevice& device, std::span<const ZoneId> zones) {
   const MetazoneLayout layout(device.geometry().block_size);
   std::uint64_t smallest = device.geometry().zone_size;
-  for (const ZoneId zone : superblock.metadata_zones) {
+  for (const ZoneId zone : zones) {
     const Result<ZoneInfo> report = device.ReportZone(zone);
     if (!report || report->condition == ZoneCondition::kOffline) continue;
     smallest = std::min(smallest, report->capacity);
@@ -53,18 +54,31 @@ MetalogParts::MetalogParts(ZonedDevice& the_device, const Superblock& the_superb
       layout(device.geometry().block_size),
       copies(CopiesOf(superblock, device.geometry())),
       spare_slots(SpareSlots(device.geometry(), copies)),
-      zones(device, superblock),
+      zones(device, superblock, replayed.added_zones),
       current(WriterOf(device, superblock, zones, replayed), replayed.tail_is_clean(),
               std::max(replayed.generation, replayed.highest_generation)),
       replica(std::move(replayed.state)),
       log_switch(std::move(run_switch)),
-      smallest_zone_bytes(SmallestZone(device, superblock)) {
+      smallest_zone_bytes(SmallestZone(device, zones.zones())) {
   stats.generation = replayed.generation;
   stats.sequence = replayed.sequence;
   stats.wanted_copies = copies;
   stats.copies = replayed.tail.size() == 2 && replayed.lost_copies.empty() ? 2 : 1;
   if (current.has_writer())
     current.SetSwitchRoom(std::min(space().SwitchReserve(), current.writer().zone_capacity() / 4));
+}
+
+void MetalogParts::NoteWanted(std::uint64_t bytes) {
+  constexpr std::uint64_t kAhead = 64 << 10;  // more than most commits
+  const MetalogSpace now = space();
+  const std::uint64_t limit = now.SnapshotLimit(Growth::kGrows);
+  const std::uint64_t ahead = std::max({limit / 4, std::min(kAhead, limit / 2), bytes});
+  const std::size_t more = now.ZonesOfPlace();
+  // A running log switch can't use more zones.
+  const bool may = superblock.may_add_metadata_zones() && current.has_writer() && !log_switch.running() &&
+                   !zones_claimed && zones.size() + more <= kMaxMetadataZones;
+  const bool needs = may && replica.used_bytes() + ahead > limit;
+  wanted_zones.store(needs ? static_cast<std::uint32_t>(more) : 0, std::memory_order_relaxed);
 }
 
 void MetalogParts::CountWritten() {

@@ -13,8 +13,11 @@
 // its own lock, which comes after it. The members above it are constant.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "base/mutex.h"
 #include "metalog/commit_queue.h"
@@ -39,6 +42,8 @@ struct MetalogParts {
             .block_size = layout.block_size,
             .copies = copies};
   }
+  // Sets wanted_zones. Call it after each change of the replica or of the zones. `bytes`: of a commit that found no room.
+  void NoteWanted(std::uint64_t bytes = 0) REQUIRES(mutex);
   // Raises the counters of `metrics` to those of the log. Precondition: current.has_writer().
   void CountWritten() REQUIRES(mutex);
   // The call fails, and its edits are not in the log. It is not queued any more.
@@ -66,9 +71,16 @@ struct MetalogParts {
   bool stopping GUARDED_BY(mutex) = false;
   Status health GUARDED_BY(mutex);
   MetalogStats stats GUARDED_BY(mutex);
+  bool zones_claimed GUARDED_BY(mutex) =
+      false;  // a thread took wanted_zones and has not called Metalog::AddZones
+  std::vector<ZoneId> freed_zones GUARDED_BY(mutex);  // for Metalog::TakeFreedZones
+
+  // Any thread may read these.
+  std::atomic<std::uint32_t> wanted_zones{0};
+  std::atomic<bool> has_freed_zones{false};
 };
 
 // Room for frames, in bytes, of the smallest metadata zone. Zones that are offline or cannot be reported do not count.
-std::uint64_t SmallestZone(ZonedDevice& device, const Superblock& superblock);
+std::uint64_t SmallestZone(ZonedDevice& device, std::span<const ZoneId> zones);
 
 }  // namespace zenfs

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <tuple>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "format/frame.h"
 #include "metalog/flush.h"
 
@@ -37,8 +39,56 @@ std::uint32_t CopiesOf(const Superblock& superblock, const Geometry& geometry) {
   return superblock.has_two_metadata_copies() && AllowsTwoCopies(geometry) ? 2 : 1;
 }
 
-Metazones::Metazones(ZonedDevice& device, const Superblock& superblock)
-    : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
+Metazones::Metazones(ZonedDevice& device, const Superblock& superblock, const std::vector<ZoneId>& added)
+    : device_(device),
+      superblock_(superblock),
+      layout_(device.geometry().block_size),
+      added_(added.begin(), added.end()) {}
+
+std::vector<ZoneId> Metazones::zones() const {
+  std::vector<ZoneId> all = own_zones_;
+  MutexLock lock(mutex_);
+  all.insert(all.end(), added_.begin(), added_.end());
+  all.insert(all.end(), retired_.begin(), retired_.end());
+  all.insert(all.end(), superseded_.begin(), superseded_.end());
+  return all;
+}
+
+std::size_t Metazones::size() const {
+  MutexLock lock(mutex_);
+  return own_zones_.size() + added_.size() + retired_.size() + superseded_.size();
+}
+
+std::vector<ZoneId> Metazones::added() const {
+  MutexLock lock(mutex_);
+  return {added_.begin(), added_.end()};
+}
+
+void Metazones::Add(std::span<const ZoneId> zones) {
+  MutexLock lock(mutex_);
+  added_.insert(zones.begin(), zones.end());
+  ZENFS_ASSERT(added_.size() <= kMaxAddedZones);
+}
+
+void Metazones::Retire(std::size_t count) {
+  MutexLock lock(mutex_);
+  for (; count != 0 && !added_.empty(); --count) retired_.insert(added_.extract(std::prev(added_.end())));
+}
+
+void Metazones::NoteSwitched() {
+  MutexLock lock(mutex_);
+  superseded_.merge(retired_);
+}
+
+std::vector<ZoneId> Metazones::FreeSuperseded() {
+  MutexLock lock(mutex_);
+  std::vector<ZoneId> freed;
+  for (const ZoneId zone : superseded_) {
+    if (!trust_.contains(zone)) freed.push_back(zone);  // a failed reset would have made it bad
+  }
+  for (const ZoneId zone : freed) superseded_.erase(zone);
+  return freed;
+}
 
 void Metazones::Distrust(ZoneId zone, Trust trust) {
   MutexLock lock(mutex_);
@@ -47,14 +97,16 @@ void Metazones::Distrust(ZoneId zone, Trust trust) {
 
 std::uint32_t Metazones::usable() const {
   MutexLock lock(mutex_);
-  const auto bad =
-      std::ranges::count_if(trust_, [](const auto& entry) { return entry.second == Trust::kBad; });
-  return static_cast<std::uint32_t>(zones_.size() - static_cast<std::size_t>(bad));
+  const auto bad = std::ranges::count_if(trust_, [this](const auto& entry) REQUIRES(mutex_) {
+    const bool counts = Contains(own_zones_, entry.first) || added_.contains(entry.first);
+    return entry.second == Trust::kBad && counts;
+  });
+  return static_cast<std::uint32_t>(own_zones_.size() + added_.size() - static_cast<std::size_t>(bad));
 }
 
 std::uint32_t Metazones::Others(std::span<const ZoneId> keep) const {
   return static_cast<std::uint32_t>(std::ranges::count_if(
-      zones_, [&](ZoneId zone) { return !Contains(keep, zone) && trust(zone) != Trust::kBad; }));
+      own_zones_, [&](ZoneId zone) { return !Contains(keep, zone) && trust(zone) != Trust::kBad; }));
 }
 
 Metazones::Trust Metazones::trust(ZoneId zone) const {
@@ -97,7 +149,7 @@ bool Metazones::AllHoldSuperblock(std::span<const ZoneId> among) const {
 std::optional<ZoneId> Metazones::LastCopy(std::span<const ZoneId> keep) const {
   if (HoldSuperblock(keep)) return std::nullopt;
   std::optional<ZoneId> perhaps;
-  for (const ZoneId zone : zones_) {
+  for (const ZoneId zone : zones()) {
     if (Contains(keep, zone)) continue;
     const std::optional<bool> holds = HoldsSuperblock(zone);
     if (holds.value_or(false)) return zone;
@@ -118,7 +170,7 @@ bool Metazones::HoldsSlot(ZoneId zone) const {
 
 void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
   const std::optional<ZoneId> last_copy = keep.empty() ? std::nullopt : LastCopy(keep);
-  for (const ZoneId zone : zones_) {
+  for (const ZoneId zone : zones()) {
     if (Contains(keep, zone)) continue;
     if (zone == last_copy) {
       // The zone is not written any more, so it must not occupy an active slot.
@@ -138,7 +190,7 @@ bool Metazones::EmptyFirst(ZoneId zone, std::span<const ZoneId> keep) {
 
 void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare) {
   std::vector<ZoneId> active;
-  for (const ZoneId zone : zones_) {
+  for (const ZoneId zone : zones()) {
     if (Contains(keep, zone)) continue;
     if (HoldsSlot(zone)) active.push_back(zone);
   }
@@ -152,9 +204,9 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
 void Metazones::LimitOthers(std::size_t limit) {
   Result<std::vector<ZoneInfo>> report = ReportAll(device_);
   if (!report) return;  // at worst a log switch finds no slot
-  std::erase_if(*report, [this](const ZoneInfo& zone) {
-    return !IsActive(zone.condition) || Contains(zones_, zone.id);
-  });
+  const std::vector<ZoneId> own = zones();
+  std::erase_if(*report,
+                [&own](const ZoneInfo& zone) { return !IsActive(zone.condition) || Contains(own, zone.id); });
   std::ranges::sort(*report, std::greater(), &ZoneInfo::WrittenBytes);
   std::size_t active = report->size();
   for (const ZoneInfo& zone : *report) {
@@ -163,19 +215,28 @@ void Metazones::LimitOthers(std::size_t limit) {
   }
 }
 
-Result<Metazones::Target> Metazones::Take(std::span<const ZoneId> keep, std::span<const ZoneId> own,
-                                          ZoneId after) {
-  std::vector<ZoneId> order = zones_;
+std::vector<ZoneId> Metazones::Candidates(const Choice& choice) const {
+  std::vector<ZoneId> order = own_zones_;
+  std::erase_if(order, [&](ZoneId zone) { return Contains(choice.own, zone) || trust(zone) == Trust::kBad; });
+  if (!choice.first_place && !choice.added.empty()) {
+    // Of the zones outside `own`, the next generation needs one for each copy.
+    if (order.size() <= CopiesOf(superblock_, device_.geometry())) order.clear();
+    order.insert(order.end(), choice.added.begin(), choice.added.end());
+  }
   std::erase_if(order, [&](ZoneId zone) {
-    return Contains(keep, zone) || Contains(own, zone) || trust(zone) == Trust::kBad;
+    return Contains(choice.keep, zone) || Contains(choice.own, zone) || trust(zone) == Trust::kBad;
   });
   // Copies in `own` do not count: its generation is not complete.
-  const std::optional<ZoneId> last_copy = LastCopy(keep);
+  const std::optional<ZoneId> last_copy = LastCopy(choice.keep);
   std::ranges::sort(order, {}, [&](ZoneId zone) {
-    return std::tuple(zone == last_copy, trust(zone), zone <= after, zone);
+    return std::tuple(zone == last_copy, trust(zone), Contains(own_zones_, zone), zone <= choice.after, zone);
   });
+  return order;
+}
+
+Result<Metazones::Target> Metazones::Take(const Choice& choice) {
   std::string why = "all are in use";
-  for (const ZoneId zone : order) {
+  for (const ZoneId zone : Candidates(choice)) {
     const Result<std::uint64_t> capacity = MakeEmpty(zone);
     if (capacity && *capacity >= layout_.frames_at + kMinFrameBlocks * layout_.block_size) {
       return Target{.zone = zone, .capacity = *capacity};

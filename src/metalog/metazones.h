@@ -1,5 +1,15 @@
 // Selects and empties the metadata zones of a volume for new generations.
 //
+// The metadata zones are those of the superblock, and zones that were added since because the snapshot got too large for
+// them. The headers of a generation name the added ones. Each generation begins in zones of the superblock, so a reader finds
+// its added zones there.
+//
+//   added --Retire--> retired --NoteSwitched--> superseded --FreeSuperseded--> given back
+//
+// A mount takes a zone for a metadata zone if the headers of the current generation name it; others, which a torn write may
+// bring back, do not count. A retired zone is not named by new generations. It is superseded once one of them is current, and
+// is given back when the next log switch has emptied it: until then the generation before the current one stays whole.
+//
 // Each metadata zone in use has a copy of the superblock; the copies in the zones of the current generation may be
 // damaged. So if no kept zone has a valid copy, the last valid copy elsewhere is not reset, unless no other zone is left
 // for the next generation.
@@ -9,6 +19,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -46,15 +57,28 @@ class Metazones {
     std::uint64_t capacity = 0;  // bytes; a reset may change it
   };
 
-  // `device` must outlive this.
-  Metazones(ZonedDevice& device, const Superblock& superblock);
+  // `device` must outlive this. `added`: the metadata zones besides those of the superblock.
+  Metazones(ZonedDevice& device, const Superblock& superblock, const std::vector<ZoneId>& added = {});
 
   void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
-  // Number of zones that are not bad.
+  // Number of zones that a new generation may use: those of the superblock and the added ones that are not bad.
   std::uint32_t usable() const EXCLUDES(mutex_);
-  // Number of zones that are neither bad nor in `keep`.
+  // Number of zones in which a generation may begin: those of the superblock that are neither bad nor in `keep`.
   std::uint32_t Others(std::span<const ZoneId> keep) const EXCLUDES(mutex_);
-  const std::vector<ZoneId>& zones() const { return zones_; }
+  // All zones, those of the superblock first.
+  std::vector<ZoneId> zones() const EXCLUDES(mutex_);
+  std::size_t size() const EXCLUDES(mutex_);  // of zones()
+  // The zones that a new generation names, ascending.
+  std::vector<ZoneId> added() const EXCLUDES(mutex_);
+
+  // `zones`: empty, and used by nothing else.
+  void Add(std::span<const ZoneId> zones) EXCLUDES(mutex_);
+  // Retires the `count` added zones with the highest numbers.
+  void Retire(std::size_t count) EXCLUDES(mutex_);
+  // A generation that does not name the retired zones is current.
+  void NoteSwitched() EXCLUDES(mutex_);
+  // Forgets and returns the superseded zones that are empty. Call it after ResetAllBut.
+  std::vector<ZoneId> FreeSuperseded() EXCLUDES(mutex_);
 
   // Returns true if a zone of `among` has a valid copy of this volume's superblock.
   bool HoldSuperblock(std::span<const ZoneId> among) const;
@@ -75,13 +99,23 @@ class Metazones {
   // may have left all slots to data zones. Call this before data is written.
   void LimitOthers(std::size_t limit);
 
-  // Empties and returns a zone outside `keep` and `own`; prefers the next one after `after`, round robin.
-  // `own`: the zones of the generation being written. Errors: kNoSpace if none is left.
-  [[nodiscard]] Result<Target> Take(std::span<const ZoneId> keep, std::span<const ZoneId> own, ZoneId after)
-      EXCLUDES(mutex_);
+  // What Take may choose from.
+  struct Choice {
+    std::span<const ZoneId> keep;  // zones with contents that are needed
+    std::span<const ZoneId> own;   // those of the generation being written
+    ZoneId after;                  // prefers the next one after it, round robin
+    // The added zones that the generation names. The first place of a generation takes a zone of the superblock. Later ones
+    // prefer these, and leave enough zones of the superblock for the next generation to begin in.
+    std::span<const ZoneId> added;
+    bool first_place = true;
+  };
+  // Empties and returns a zone outside `keep` and `own`. Errors: kNoSpace if none is left.
+  [[nodiscard]] Result<Target> Take(const Choice& choice) EXCLUDES(mutex_);
 
  private:
   Trust trust(ZoneId zone) const EXCLUDES(mutex_);
+  // The zones that Take may choose from, best first.
+  std::vector<ZoneId> Candidates(const Choice& choice) const EXCLUDES(mutex_);
   // If no zone of `keep` has a valid copy of the superblock: the first other zone that has one, else the first other zone
   // that could not be read. Otherwise nothing.
   std::optional<ZoneId> LastCopy(std::span<const ZoneId> keep) const;
@@ -96,10 +130,13 @@ class Metazones {
 
   ZonedDevice& device_;
   const Superblock superblock_;
-  const std::vector<ZoneId>& zones_ = superblock_.metadata_zones;
+  const std::vector<ZoneId>& own_zones_ = superblock_.metadata_zones;
   const MetazoneLayout layout_;
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
   std::map<ZoneId, Trust> trust_ GUARDED_BY(mutex_);
+  std::set<ZoneId> added_ GUARDED_BY(mutex_);
+  std::set<ZoneId> retired_ GUARDED_BY(mutex_);
+  std::set<ZoneId> superseded_ GUARDED_BY(mutex_);
 };
 
 }  // namespace zenfs

@@ -33,6 +33,8 @@ struct Replayed {
   std::uint64_t frames = 0;              // replayed frames of the generation
   std::uint64_t sequence = 0;            // of the last commit
   std::uint64_t highest_generation = 0;  // highest number in any log header
+  std::vector<ZoneId>
+      added_zones;  // that the headers of the generation name, besides those of the superblock
   // If set, a log switch had begun, and writes so many zones at a time.
   std::optional<std::uint32_t> announced_copies;
   bool newer_traces = false;  // zones hold frames of a generation that never became complete

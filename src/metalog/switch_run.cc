@@ -29,7 +29,7 @@ void SwitchRun::Run() noexcept {
   }
   Begin();
   Status result;
-  for (std::size_t attempt = 0; attempt <= log_.zones.zones().size(); ++attempt) {
+  for (std::size_t attempt = 0; attempt <= log_.zones.size(); ++attempt) {
     result = Try();
     if (result.ok() || !LogIsHealthy()) break;
     if (result.error().code() == Code::kNoSpace && copies_ == 1) break;
@@ -58,6 +58,26 @@ void SwitchRun::Begin() {
         std::max(log_.space().MinRoom(), log_.log_switch.need() + (1 + log_.copies) * log_.layout.block_size);
   }
   footprint_ = Footprint(*frozen_);
+  RetireZones();
+}
+
+// Retires zones that the snapshot needs no more, even if it doubles.
+void SwitchRun::RetireZones() {
+  MutexLock lock(log_.mutex);
+  MetalogSpace space = log_.space();
+  const std::size_t count = space.ZonesOfPlace();
+  if (log_.zones.added().size() < count) return;
+  space.zones -= static_cast<std::uint32_t>(count);
+  if (space.SnapshotLimit(Growth::kGrows) / 4 < log_.replica.used_bytes()) return;
+  log_.zones.Retire(count);
+}
+
+void SwitchRun::FreeSupersededZones() {
+  const std::vector<ZoneId> freed = log_.zones.FreeSuperseded();
+  if (freed.empty()) return;
+  MutexLock lock(log_.mutex);
+  log_.freed_zones.insert(log_.freed_zones.end(), freed.begin(), freed.end());
+  log_.has_freed_zones.store(true);
 }
 
 bool SwitchRun::LogIsHealthy() const {
@@ -73,6 +93,7 @@ Status SwitchRun::Try() {
   if (in_doubt_tail_.empty()) in_doubt_.clear();
   keep.insert(keep.end(), in_doubt_.begin(), in_doubt_.end());
   log_.zones.ResetAllBut(keep);
+  FreeSupersededZones();
   // Write no SwitchBegin if no zone is left for the switch: after it, a mount must assume that an offline zone holds newer
   // commits.
   const std::uint32_t others = log_.zones.Others(keep);
@@ -233,6 +254,7 @@ void SwitchRun::Finish(const Status& result) {
         "zone left; existing data can be read: unmount, check the device, and mount again"));
   }
   log_.log_switch.End(result);
+  log_.NoteWanted();
   if (leads_) return log_.queue.EndLead();
   log_.queue.WakeNext();
 }
@@ -245,6 +267,7 @@ std::unique_ptr<GenerationWriter> SwitchRun::MoveLog() {
   // If this switch was to complete the copies and did not, the next one waits until it has another reason.
   const bool lacks_copy =
       copies_ < log_.copies && !completes_copy_ && log_.zones.Others(writer_->chain()) >= log_.copies;
+  log_.zones.NoteSwitched();
   log_.stats.copies = copies_;
   std::unique_ptr<GenerationWriter> old =
       log_.current.MoveTo(std::move(writer_), log_.space().SwitchReserve(), lacks_copy);

@@ -37,6 +37,8 @@ class SwitchRun {
 
  private:
   void Begin() EXCLUDES(log_.mutex);
+  void RetireZones() EXCLUDES(log_.mutex);
+  void FreeSupersededZones() EXCLUDES(log_.mutex);
   Status Try() EXCLUDES(log_.mutex);
   Status BeginInOldZone() EXCLUDES(log_.mutex);
   void FreeSlot() EXCLUDES(log_.mutex);

@@ -8,6 +8,7 @@
 #include "base/crc32c.h"
 #include "base/host_directory.h"
 #include "device/read_or_zeros.h"
+#include "metalog/log_fingerprint.h"
 
 namespace zenfs {
 namespace {
@@ -59,7 +60,9 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
   numbers.zone_size = superblock.zone_size;
   numbers.zone_count = superblock.zone_count;
   numbers.zones.clear();
-  for (const ZoneId id : superblock.metadata_zones) {
+  std::vector<ZoneId> metadata_zones = MetadataZones(device, superblock);
+  std::ranges::sort(metadata_zones);
+  for (const ZoneId id : metadata_zones) {
     ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(id));
     CopiedZone zone{
         .zone = id, .condition = static_cast<std::uint32_t>(info.condition), .bytes = info.WrittenBytes()};

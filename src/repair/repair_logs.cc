@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "metalog/log_fingerprint.h"
 #include "repair/repair_names.h"
 #include "volume/places.h"
 #include "wal/log_replay.h"
@@ -175,8 +176,9 @@ class LogRepairer {
 LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superblock& superblock,
                    std::span<const ZoneInfo> report) {
   LogFrames frames;
+  const std::vector<ZoneId> metadata_zones = MetadataZones(device, superblock);
   for (const auto& [id, zone] : draft.log_zones) {
-    if (!CanBeLogZone(id, report, superblock.metadata_zones)) continue;
+    if (!CanBeLogZone(id, report, metadata_zones)) continue;
     ScanLogZone(device, superblock.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       if (!IsCredible(frame)) return;
       frames.epoch_check.See(frame);

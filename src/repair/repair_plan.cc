@@ -138,7 +138,7 @@ class Planner {
     ZENFS_RETURN_IF_ERROR(RepairPair());
     const Geometry& geometry = device_.geometry();
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device_));
-    const std::vector<ZoneId>& metadata_zones = plan_.superblock.metadata_zones;
+    const std::vector<ZoneId> metadata_zones = MetadataZones(device_, plan_.superblock);
     LogFrames frames = ScanLogs(draft_, device_, plan_.superblock, report);
     lossy_ = lossy_ || frames.epoch_check.SawBehind(draft_.epoch);
     if (lossy_) {

@@ -20,7 +20,9 @@ Status CheckSameVolume(const ZonedDevice& device, const Superblock& superblock, 
   const Geometry& geometry = device.geometry();
   std::vector<ZoneId> zones;
   for (const CopiedZone& zone : copy.zones) zones.push_back(zone.zone);
-  if (superblock.uuid != copy.uuid || superblock.seed != copy.seed || superblock.metadata_zones != zones) {
+  // The copy also has the zones that were added.
+  if (superblock.uuid != copy.uuid || superblock.seed != copy.seed ||
+      !std::ranges::includes(zones, superblock.metadata_zones)) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("the copy is of volume {}, and {} holds {}", copy.uuid.ToString(), device.name(),
                             superblock.uuid.ToString()));

@@ -15,6 +15,7 @@
 #include "device/presence.h"
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
+#include "metalog/log_fingerprint.h"
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
@@ -41,7 +42,7 @@ class Check {
         const LiveBuffers& buffers, std::span<const ZoneInfo> report, const CheckOptions& options,
         std::function<bool(const FileRecord&)> still_there, CheckReport& out)
       : names_(shown.state),
-        context_{device, superblock, shown.state, report, names_, out},
+        context_{device, superblock, MetadataZones(device, superblock), shown.state, report, names_, out},
         shown_(shown),
         buffers_(buffers),
         options_(options),

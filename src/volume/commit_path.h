@@ -28,6 +28,9 @@ class CommitPath {
   Status health() const { return metalog_.health(); }
 
  private:
+  // Gives empty zones to the metadata log if it wants some, and takes back those that it does not need.
+  void BalanceZones() const;
+
   Metalog& metalog_;
   ZoneManager& zones_;
   Metrics& metrics_;

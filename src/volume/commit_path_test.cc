@@ -21,6 +21,10 @@ class ToldMetalog final : public Metalog {
     return bytes <= room ? Status() : Fail(Code::kNoSpace, "the metadata zones are full");
   }
   Status Switch() override { return {}; }
+  std::vector<ZoneId> zones() const override { return {}; }
+  std::uint32_t ClaimWantedZones() override { return 0; }
+  void AddZones(std::span<const ZoneInfo>) override {}
+  std::vector<ZoneId> TakeFreedZones() override { return {}; }
   void AwaitSwitch() override {}
   void Stop() override {}
   Status health() const override { return answer; }

@@ -6,6 +6,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
+#include "metalog/log_fingerprint.h"
 #include "metalog/metalog.h"
 #include "metalog/metazones.h"
 #include "metalog/pair_zones.h"
@@ -92,7 +93,7 @@ Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::
 Status ResetOldMetadata(ZonedDevice& device) {
   const Result<Superblock> old = FindSuperblock(device);
   if (!old) return {};
-  std::vector<ZoneId> zones = old->metadata_zones;
+  std::vector<ZoneId> zones = MetadataZones(device, *old);
   std::erase_if(zones, [&](ZoneId zone) { return zone.value >= device.geometry().zone_count; });
   const std::vector<ZoneId> newest = NewestGenerationZones(device, *old);
   std::erase_if(zones, [&](ZoneId zone) { return std::ranges::find(newest, zone) != newest.end(); });
@@ -204,6 +205,7 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
                         .metadata_zones = result.metadata_zones,
                         .made_by = "ZenFS " ZENFS_VERSION,
                         .aux_path = options.aux_path};
+  superblock.incompatible |= kMoreMetadataZones;
   if (plan.copies == 2) superblock.incompatible |= kTwoMetadataCopies;
   if (geometry.log_zones != 0) NameLogDevice(options, geometry, superblock);
   ZENFS_RETURN_IF_ERROR(CheckSuperblock(superblock));

@@ -47,6 +47,11 @@ LiveState::LiveState(ZonedDevice& device, const Superblock& superblock)
       follower_(device, superblock),
       tails_(device, superblock.seed) {}
 
+std::vector<ZoneId> LiveState::View::metadata_zones() const {
+  owner_.mutex_.AssertHeld();
+  return owner_.follower_.metadata_zones();
+}
+
 const State& LiveState::View::state() const {
   owner_.mutex_.AssertHeld();
   return owner_.follower_.state();
@@ -333,7 +338,8 @@ bool LiveState::AddExtents(LiveFile& file, const FlushedBytes& flushed) {
     known = {.record = file.record, .control = flushed.control, .source = flushed.memory};
     auto shown = std::make_shared<FileRecord>(*file.record);
     const SetExtents& edit = *flushed.piece.uncommitted;
-    Status sound = CheckFlushedExtents(edit, follower_.state(), superblock_, device_.geometry());
+    Status sound =
+        CheckFlushedExtents(edit, follower_.state(), follower_.metadata_zones(), device_.geometry());
     if (sound.ok()) sound = ApplyExtents(edit, *shown);
     if (!sound.ok()) known.flaw = fmt::format("{}: {}", buffers_.path(), sound.error().ToString());
     // While the maker lives, its zones are as it knows them.

@@ -90,6 +90,7 @@ class LiveState {
   class View {
    public:
     const State& state() const;
+    std::vector<ZoneId> metadata_zones() const;
     // Errors: those of CatalogView::Resolve; kNotFound.
     [[nodiscard]] Result<Entry> Resolve(std::string_view path) const;
     // Bytes of the file, including frames that are not sealed yet and flushed bytes, and the time of its last append in seconds

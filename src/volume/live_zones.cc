@@ -64,13 +64,14 @@ std::uint64_t SpareOfLog(const State& state, std::span<const ZoneStatus> zones) 
 }  // namespace
 
 Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock, const State& state,
+                                   const std::vector<ZoneId>& metadata_zones,
                                    const std::map<ZoneId, std::uint64_t>& frame_bytes) {
   const Geometry& geometry = device.geometry();
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan,
                          PlanSlots(geometry, device.name(), CopiesOf(superblock, geometry)));
   ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, ReportAll(device));
   CoverExtents(geometry, state, report);
-  ZoneManager::Options options = SpaceOptions(geometry, superblock.metadata_zones);
+  ZoneManager::Options options = SpaceOptions(geometry, metadata_zones);
   options.read_only = true;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
                          ZoneManager::Create(device, plan, std::move(report), std::move(options)));

@@ -25,6 +25,7 @@ struct LiveZones {
 // starts no thread. Errors: those of PlanSlots and of a zone report.
 [[nodiscard]] Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock,
                                                  const State& state,
+                                                 const std::vector<ZoneId>& metadata_zones,
                                                  const std::map<ZoneId, std::uint64_t>& frame_bytes);
 
 }  // namespace zenfs

@@ -92,7 +92,8 @@ Result<LiveZones> ReaderMount::AccountZones() const {
   LiveZones zones;
   ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const auto frame_bytes, view.FrameBytes());
-    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(*device_, info_.superblock, view.state(), frame_bytes));
+    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(*device_, info_.superblock, view.state(),
+                                                   view.metadata_zones(), frame_bytes));
     return {};
   }));
   return zones;

@@ -163,7 +163,8 @@ Result<Mounted> Recover(MountedDevice& device) {
   const State& replayed = metalog->recovered();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device.device->Report(ZoneId(0), device.geometry.zone_count));
-  const KnownZones known{device.geometry, report, device.superblock.metadata_zones};
+  const std::vector<ZoneId> metadata_zones = metalog->zones();
+  const KnownZones known{device.geometry, report, metadata_zones};
   ZENFS_RETURN_IF_ERROR(CheckReplayed(device, replayed, known));
   ZENFS_ASSIGN_OR_RETURN(BufferRecovery orphans, BufferRecovery::Open(device, replayed));
   ZENFS_ASSIGN_OR_RETURN(const std::optional<State> extended,
@@ -173,7 +174,7 @@ Result<Mounted> Recover(MountedDevice& device) {
 
   ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name,
                                                         CopiesOf(device.superblock, device.geometry)));
-  ZoneManager::Options space = SpaceOptions(device.geometry, device.superblock.metadata_zones);
+  ZoneManager::Options space = SpaceOptions(device.geometry, metadata_zones);
   space.placement = device.options.placement;
   if (!device.options.reclaim) {
     space.reclaims = false;  // with the headroom: the next mount may need it

@@ -151,7 +151,9 @@ void ScrubMetadata(ScrubContext& context, const LogFingerprint& fingerprint,
       other_copies.emplace(head->partner, fingerprint.zones[i].id);
   }
   MetadataScrub scrub(context, generation.has_value(), current, std::move(other_copies));
-  for (const ZoneInfo& info : fingerprint.zones) {
+  for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
+    const ZoneInfo& info = fingerprint.zones[i];
+    if (fingerprint.WasGivenBack(i, current)) continue;
     if (info.condition == ZoneCondition::kOffline) {
       context.Add(Severity::kWarning, fmt::format("zone {}: a metadata zone is offline", info.id.value),
                   info.id, 0);

@@ -8,6 +8,7 @@
 #include "base/boot_id.h"
 #include "base/counted.h"
 #include "buffers/buffer_area_place.h"
+#include "metalog/log_fingerprint.h"
 #include "volume/log_losses.h"
 #include "volume/places.h"
 
@@ -49,13 +50,12 @@ std::string DescribeWaitingBytes(const LiveBuffers& buffers,
       Counted(waiting.bytes, "byte"), Counted(waiting.files, "file"), buffers.path());
 }
 
-Status CheckFlushedExtents(const SetExtents& edit, const State& state, const Superblock& superblock,
+Status CheckFlushedExtents(const SetExtents& edit, const State& state, std::span<const ZoneId> metadata_zones,
                            const Geometry& geometry) {
   for (const Extent& extent : edit.extents) {
     if (LiesInOneZone(extent, geometry)) {
       const ZoneId zone = geometry.ZoneOf(extent.place);
-      const bool metadata =
-          std::ranges::find(superblock.metadata_zones, zone) != superblock.metadata_zones.end();
+      const bool metadata = std::ranges::find(metadata_zones, zone) != metadata_zones.end();
       if (!metadata && !state.log_zones().contains(zone)) continue;
     }
     return Fail(Code::kCorruption,
@@ -75,6 +75,7 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
     if (!report) report = ReportAll(device).value_or(std::vector<ZoneInfo>());
     return report->size() == geometry.zone_count && !StandsOnDevice(device, *report, extent);
   };
+  std::optional<std::vector<ZoneId>> metadata_zones;
   StateWithFlushed all{.state = committed, .extended = {}, .flaws = {}};
   for (const FlushedBytes& flushed : buffers.pieces()) {
     const OrphanedBytes& piece = flushed.piece;
@@ -83,7 +84,8 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
         piece.IsStale(record->size)) {
       continue;
     }
-    Status sound = CheckFlushedExtents(*piece.uncommitted, committed, superblock, geometry);
+    if (!metadata_zones) metadata_zones = MetadataZones(device, superblock);
+    Status sound = CheckFlushedExtents(*piece.uncommitted, committed, *metadata_zones, geometry);
     if (sound.ok() && std::ranges::any_of(piece.uncommitted->extents, is_lost)) {
       const std::string file = fmt::format("file {}", piece.owner.value);
       const std::string text =

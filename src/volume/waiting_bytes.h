@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,6 @@ struct StateWithFlushed {
 
 // Errors: kCorruption if an extent is not in a zone of data.
 [[nodiscard]] Status CheckFlushedExtents(const SetExtents& edit, const State& state,
-                                         const Superblock& superblock, const Geometry& geometry);
+                                         std::span<const ZoneId> metadata_zones, const Geometry& geometry);
 
 }  // namespace zenfs

@@ -117,6 +117,21 @@ void ZoneManager::ReturnLogZone(ZoneId zone) {
   shared_.Announce();
 }
 
+std::vector<ZoneInfo> ZoneManager::TakeForMetadata(std::size_t count) {
+  std::vector<ZoneInfo> zones;
+  MutexLock lock(shared_.mutex);
+  if (shared_.setup.read_only || shared_.stopped) return zones;
+  for (const ZoneId zone : shared_.pool.phases().TakeForMetadata(count))
+    zones.push_back({.id = zone, .capacity = shared_.pool.state().table[zone].capacity});
+  return zones;
+}
+
+void ZoneManager::ReturnFromMetadata(std::span<const ZoneId> zones) {
+  MutexLock lock(shared_.mutex);
+  for (const ZoneId zone : zones) shared_.pool.phases().ReturnFromMetadata(zone);
+  shared_.Announce();
+}
+
 void ZoneManager::AddLive(std::span<const Extent> extents) {
   MutexLock lock(shared_.mutex);
   shared_.pool.live().Add(extents);

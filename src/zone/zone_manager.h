@@ -93,6 +93,13 @@ class ZoneManager {
   // last pin is dropped; if it was never written, it becomes empty without a reset.
   void ReturnLogZone(ZoneId zone) EXCLUDES(shared_.mutex);
 
+  // --- the metadata log ---
+  // Takes `count` empty zones for the metadata log. Returns none if data, log and copies could not do without them. Never
+  // waits.
+  [[nodiscard]] std::vector<ZoneInfo> TakeForMetadata(std::size_t count) EXCLUDES(shared_.mutex);
+  // `zones`: taken for the metadata log in this or an earlier mount, empty, and not used by it any more.
+  void ReturnFromMetadata(std::span<const ZoneId> zones) EXCLUDES(shared_.mutex);
+
   // --- accounting; called in commit order ---
   void AddLive(std::span<const Extent> extents) EXCLUDES(shared_.mutex);
   // False once the counts of live bytes contradict themselves; health() then returns the error.

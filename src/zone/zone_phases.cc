@@ -114,6 +114,32 @@ void ZonePhases::EndZone(ZoneId zone, ZonePhase phase, bool slot_free) {
   if (!slot_free) QueueFinish(zone);
 }
 
+std::vector<ZoneId> ZonePhases::TakeForMetadata(std::size_t count) {
+  std::vector<ZoneId> taken;
+  const bool spare = parts_.empty.size() >= count + parts_.empty.all_kept_for_log() &&
+                     parts_.room.ForData(0) >= count * parts_.room.MeanZone();
+  while (spare && taken.size() < count) {
+    taken.push_back(parts_.empty.Take());
+    parts_.table.Change(taken.back(), [](ZoneState& z) { z.phase = ZonePhase::kMetadata; });
+  }
+  ZENFS_ASSERT(parts_.Sound());
+  return taken;
+}
+
+void ZonePhases::ReturnFromMetadata(ZoneId zone) {
+  if (!parts_.table.Has(zone)) return;
+  ZENFS_ASSERT(parts_.table[zone].phase == ZonePhase::kMetadata);
+  parts_.table.Change(zone, [](ZoneState& z) {
+    z.phase = ZonePhase::kEmpty;
+    z.written = 0;
+    z.claims = 0;
+    ++z.incarnation;
+  });
+  parts_.empty.Add(zone);
+  parts_.reclaim.NoteChange();
+  ZENFS_ASSERT(parts_.Sound());
+}
+
 bool ZonePhases::FinishActive(ZoneId zone) {
   const ZoneState& z = parts_.table[zone];
   if (z.phase != ZonePhase::kActive || z.writer || z.job) return false;

@@ -41,6 +41,12 @@ class ZonePhases {
   // Number of zones filled in this mount.
   std::uint64_t filled() const { return filled_; }
 
+  // --- metadata ---
+  // Takes `count` empty zones for the metadata log, or none if data, log and copies could not do without them.
+  std::vector<ZoneId> TakeForMetadata(std::size_t count);
+  // Precondition: it was taken, and is empty.
+  void ReturnFromMetadata(ZoneId zone);
+
   // --- from full to empty ---
   // Call this after a writer, a pin, a job or live bytes of the zone went away: reuses the zone if it is unused now.
   void Settle(ZoneId zone);
