@@ -46,6 +46,7 @@ set(ZENFS_SIMULATOR_SOURCES
   simulation/aside/rot_check.cc
   simulation/crowd.cc
   simulation/database_work.cc
+  simulation/files_work.cc
   simulation/fill_work.cc
   simulation/logs_work.cc
   simulation/main.cc

@@ -249,7 +249,10 @@ void GroupCommit::WaitForRoom(CommitCall& self) {
   // Nothing was written, so only this commit fails. Smaller ones may still fit.
   log_.queue.Remove(self);
   const Error& why = switched.error();
-  log_.Refuse(self, why.With(log_.device.name() + ": no room in the metadata log").As(Told(why.code())));
+  // There is always room for a commit that only removes, so its error is that of zones that can't be written.
+  const bool removes = self.reserved == 0 && why.code() == Code::kNoSpace;
+  log_.Refuse(self, why.With(log_.device.name() + ": no room in the metadata log")
+                        .As(removes ? Code::kIo : Told(why.code())));
   log_.queue.WakeNext();
 }
 

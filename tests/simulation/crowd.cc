@@ -7,6 +7,7 @@
 
 #include "base/thread.h"
 #include "database_work.h"
+#include "files_work.h"
 #include "fill_work.h"
 #include "logs_work.h"
 #include "questions.h"
@@ -112,6 +113,8 @@ void Crowd::WorkOf(std::uint32_t number, ZonedDevice& device) {
   FillWork fill_work(client, Root(number), plan_.geometry.capacity() / 1500);
   std::optional<LogsWork> logs_work;
   if (plan_.ManyLogs()) logs_work.emplace(client, Root(number), LogSizes());
+  std::optional<FilesWork> files_work;
+  if (plan_.clients[number] == WorkKind::kFiles) files_work.emplace(client, Root(number), plan_.files_max);
   SharedWork* const shared = shared_.empty() ? nullptr : shared_[number].get();
   for (std::uint32_t step = 0; step < round().steps && !client.failed(); ++step) {
     const StepId id{round_number_, number, step};
@@ -134,6 +137,8 @@ void Crowd::WorkOf(std::uint32_t number, ZonedDevice& device) {
       database_work.Step();
     } else if (logs_work) {
       logs_work->Step();
+    } else if (files_work) {
+      files_work->Step();
     } else if (plan_.clients[number] == WorkKind::kFill) {
       for (std::uint32_t i = 0; i < kFillsAStep && !client.failed(); ++i) fill_work.Step();
       is_full_ = !ReclaimsAll(plan_.geometry) || !fill_work.HadGarbage(plan_.geometry.capacity());

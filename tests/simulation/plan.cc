@@ -191,6 +191,32 @@ void DrawManyLogs(Plan& plan) {
   }
 }
 
+// The same, with a stream of its own: the metadata outgrows the zones that mkfs sets aside.
+void DrawManyFiles(Plan& plan) {
+  Random random(plan.seed * 0xa24baed4963ee407u + 1);
+  if (plan.ManyLogs() || !random.OneIn(24)) return;
+  plan.clients = {WorkKind::kFiles};
+  plan.shared_names = false;
+  plan.shared_memory = false;
+  plan.wal_buffer_bytes.reset();
+  plan.files_max = OneOf(random, {150u, 300u, 600u});
+  if (!random.OneIn(4)) plan.faults = {.latency_us_max = plan.faults.latency_us_max};
+  EmulatorGeometry& geometry = plan.geometry;
+  geometry.block_size = 4096;
+  geometry.conventional = 0;
+  geometry.zone_capacity = OneOf(random, {64u << 10, 96u << 10, 128u << 10});
+  geometry.zone_size = geometry.zone_capacity <= (64u << 10) ? 64u << 10 : 128u << 10;
+  geometry.zones = static_cast<std::uint32_t>(60 + random.Below(60));
+  plan.rounds.resize(2 + random.Below(3));
+  for (Round& round : plan.rounds) {
+    round.steps = OneOf(random, {10u, 30u, 60u});
+    round.crash_after = random.OneIn(5) ? UINT64_MAX : random.Below(OneOf(random, {300u, 1000u, 3000u}));
+    round.unmounts = random.OneIn(3);
+    round.loss_seed = random.Next();
+    round.readers_one_in = 0;
+  }
+}
+
 // The zones of the second device may be smaller or larger.
 void DrawZonesOfLogDevice(Random& random, Plan& plan) {
   constexpr std::uint64_t kLeast = 64 << 10;
@@ -245,6 +271,7 @@ std::string Plan::Describe() const {
   if (geometry.last_zones != 0) text += fmt::format(", with {} KiB each", geometry.last_capacity / 1024);
   if (Fills() && !ManyLogs()) text += "; kept nearly full";
   if (ManyLogs()) text += fmt::format("; filled with {} logs", logs);
+  if (files_max != 0) text += fmt::format("; up to {} small files", files_max);
   if (shared_memory) {
     text +=
         fmt::format("; {} buffers of {}", append_buffers,
@@ -284,6 +311,7 @@ Plan DrawPlan(std::uint64_t seed) {
   }
   DrawBuffers(plan);
   DrawManyLogs(plan);
+  DrawManyFiles(plan);
   DrawWal(plan);
   DrawCopies(plan);
   DrawDeadZone(plan);

@@ -19,6 +19,7 @@ enum class WorkKind {
   kDatabase,  // the file operations of RocksDB
   kFill,      // keeps the device nearly full, as its only client
   kLogs,      // many logs and tables on a device that is soon full, as its only client
+  kFiles,     // many small files on a device of small zones, as its only client
 };
 
 // The time from a mount to a crash or a clean unmount.
@@ -51,7 +52,8 @@ struct Plan {
   std::uint32_t log_max_active = 0;
   std::optional<std::uint64_t> wal_buffer_bytes;  // MountOptions
   std::uint32_t append_buffers = 1;
-  std::uint32_t logs = 0;  // that a client of kind kLogs keeps open
+  std::uint32_t logs = 0;       // that a client of kind kLogs keeps open
+  std::uint32_t files_max = 0;  // of a client of kind kFiles
   SimScheduler::Options schedule;
   SimFaults faults;
   bool shared_memory = false;  // append buffers in shared memory
