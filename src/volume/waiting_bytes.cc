@@ -9,6 +9,7 @@
 #include "base/counted.h"
 #include "buffers/buffer_area_place.h"
 #include "metalog/log_fingerprint.h"
+#include "volume/file_names.h"
 #include "volume/log_losses.h"
 #include "volume/places.h"
 
@@ -87,10 +88,10 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
     if (!metadata_zones) metadata_zones = MetadataZones(device, superblock);
     Status sound = CheckFlushedExtents(*piece.uncommitted, committed, *metadata_zones, geometry);
     if (sound.ok() && std::ranges::any_of(piece.uncommitted->extents, is_lost)) {
-      const std::string file = fmt::format("file {}", piece.owner.value);
-      const std::string text =
-          LostBeforeFlushedText(file, record->size, piece.file_offset, piece.bytes.size());
-      all.flaws.insert_or_assign(piece.owner, Finding{.text = text});
+      const FileNames names(committed);
+      const std::string text = LostBeforeFlushedText(names.Describe(piece.owner), record->size,
+                                                     piece.file_offset, piece.bytes.size());
+      all.flaws.insert_or_assign(piece.owner, Finding{.text = text, .paths = names.PathsOf(piece.owner)});
       continue;
     }
     State extended = all.state;
@@ -101,7 +102,8 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
       all.extended[piece.owner] = record;
     } else {
       all.flaws.insert_or_assign(
-          piece.owner, Finding{.text = fmt::format("{}: {}", buffers.path(), sound.error().ToString())});
+          piece.owner, Finding{.text = fmt::format("{}: {}", buffers.path(), sound.error().ToString()),
+                               .paths = FileNames(committed).PathsOf(piece.owner)});
     }
   }
   return all;
