@@ -56,7 +56,7 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       keep_(std::move(start.keep)),
       after_(start.after),
       wanted_copies_(start.copies),
-      added_(zones.added()),
+      added_(zones.named()),
       sequence_(start.base_sequence) {}
 
 GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones,

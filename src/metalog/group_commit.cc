@@ -46,7 +46,15 @@ Status GroupCommit::Commit(std::vector<Edit> edits, CommitOptions options) noexc
 
   MutexLock lock(log_.mutex);
   ZENFS_RETURN_IF_ERROR(Admit(self));
-  if (growth != Growth::kShrinks) ZENFS_RETURN_IF_ERROR(CheckSpace(growth, self.reserved));
+  if (growth != Growth::kShrinks) {
+    Status room = CheckSpace(growth, self.reserved);
+    if (!room.ok() && log_.zones.HasFresh() && log_.log_switch.running()) {
+      log_.log_switch.AwaitEnd(log_.mutex);  // it makes room
+      ZENFS_RETURN_IF_ERROR(Admit(self));
+      room = CheckSpace(growth, self.reserved);
+    }
+    ZENFS_RETURN_IF_ERROR(room);
+  }
   log_.replica.Reserve(self.reserved);
   log_.queue.BeginCall();
   log_.queue.Push(self);

@@ -270,7 +270,7 @@ std::uint32_t MetalogImpl::ClaimWantedZones() {
 
 void MetalogImpl::AddZones(std::span<const ZoneInfo> zones) {
   MutexLock lock(log_.mutex);
-  // A running log switch does not name them, and must not copy commits that need their room.
+  // A running log switch does not name them.
   log_.log_switch.AwaitEnd(log_.mutex);
   std::vector<ZoneId> ids;
   for (const ZoneInfo& zone : zones) {
@@ -278,9 +278,11 @@ void MetalogImpl::AddZones(std::span<const ZoneInfo> zones) {
     const std::uint64_t room = zone.capacity - std::min(zone.capacity, log_.layout.frames_at);
     log_.smallest_zone_bytes = std::min(log_.smallest_zone_bytes, room);
   }
-  log_.zones.Add(ids);
   log_.zones_claimed = false;
-  if (!ids.empty()) log_.NoteWanted();  // else after the next commit
+  if (ids.empty()) return;  // they are wanted again after the next commit
+  log_.zones.Add(ids);
+  // Their room counts once the device knows of them. If this fails, the next log switch names them.
+  if (log_.health.ok() && !log_.stopping) IgnoreError(log_.log_switch.Start(0));
 }
 
 std::vector<ZoneId> MetalogImpl::TakeFreedZones() {

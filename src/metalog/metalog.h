@@ -119,8 +119,8 @@ class Metalog {
   // Number of zones that the log wants, because the next commits may make the snapshot too large for those that it has; 0
   // if it wants none, or another thread has claimed them. Cheap. After another answer than 0, call AddZones.
   virtual std::uint32_t ClaimWantedZones() = 0;
-  // Gives empty zones to the log: as many as were claimed, or none. The device knows of them from the next log switch on; after a crash
-  // before that they are empty zones as any other.
+  // Gives empty zones to the log: as many as were claimed, or none. Starts the log switch that names them on the device; after a
+  // crash before its end they are empty zones as any other.
   virtual void AddZones(std::span<const ZoneInfo> zones) = 0;
   // Returns the zones that the log does not need any more. They are empty, and no header names them. Cheap if there are none.
   virtual std::vector<ZoneId> TakeFreedZones() = 0;

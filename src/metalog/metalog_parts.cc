@@ -74,9 +74,9 @@ void MetalogParts::NoteWanted(std::uint64_t bytes) {
   const std::uint64_t limit = now.SnapshotLimit(Growth::kGrows);
   const std::uint64_t ahead = std::max({limit / 4, std::min(kAhead, limit / 2), bytes});
   const std::size_t more = now.ZonesOfPlace();
-  // A running log switch can't use more zones.
+  // A running log switch can't name more zones.
   const bool may = superblock.may_add_metadata_zones() && current.has_writer() && !log_switch.running() &&
-                   !zones_claimed && zones.size() + more <= kMaxMetadataZones;
+                   !zones_claimed && !zones.HasFresh() && zones.size() + more <= kMaxMetadataZones;
   const bool needs = may && replica.used_bytes() + ahead > limit;
   wanted_zones.store(needs ? static_cast<std::uint32_t>(more) : 0, std::memory_order_relaxed);
 }

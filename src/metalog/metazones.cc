@@ -49,6 +49,7 @@ std::vector<ZoneId> Metazones::zones() const {
   std::vector<ZoneId> all = own_zones_;
   MutexLock lock(mutex_);
   all.insert(all.end(), added_.begin(), added_.end());
+  all.insert(all.end(), fresh_.begin(), fresh_.end());
   all.insert(all.end(), retired_.begin(), retired_.end());
   all.insert(all.end(), superseded_.begin(), superseded_.end());
   return all;
@@ -56,18 +57,25 @@ std::vector<ZoneId> Metazones::zones() const {
 
 std::size_t Metazones::size() const {
   MutexLock lock(mutex_);
-  return own_zones_.size() + added_.size() + retired_.size() + superseded_.size();
+  return own_zones_.size() + added_.size() + fresh_.size() + retired_.size() + superseded_.size();
 }
 
-std::vector<ZoneId> Metazones::added() const {
+std::vector<ZoneId> Metazones::named() const {
   MutexLock lock(mutex_);
-  return {added_.begin(), added_.end()};
+  std::set<ZoneId> named = added_;
+  named.insert(fresh_.begin(), fresh_.end());
+  return {named.begin(), named.end()};
+}
+
+bool Metazones::HasFresh() const {
+  MutexLock lock(mutex_);
+  return !fresh_.empty();
 }
 
 void Metazones::Add(std::span<const ZoneId> zones) {
   MutexLock lock(mutex_);
-  added_.insert(zones.begin(), zones.end());
-  ZENFS_ASSERT(added_.size() <= kMaxAddedZones);
+  fresh_.insert(zones.begin(), zones.end());
+  ZENFS_ASSERT(added_.size() + fresh_.size() <= kMaxAddedZones);
 }
 
 void Metazones::Retire(std::size_t count) {
@@ -77,6 +85,7 @@ void Metazones::Retire(std::size_t count) {
 
 void Metazones::NoteSwitched() {
   MutexLock lock(mutex_);
+  added_.merge(fresh_);
   superseded_.merge(retired_);
 }
 

@@ -4,9 +4,10 @@
 // them. The headers of a generation name the added ones. Each generation begins in zones of the superblock, so a reader finds
 // its added zones there.
 //
-//   added --Retire--> retired --NoteSwitched--> superseded --FreeSuperseded--> given back
+//   fresh --NoteSwitched--> added --Retire--> retired --NoteSwitched--> superseded --FreeSuperseded--> given back
 //
-// A mount takes a zone for a metadata zone if the headers of the current generation name it; others, which a torn write may
+// A fresh zone is named by the next generation. Until that is current its room does not count, because a mount would not have
+// it. A mount takes a zone for a metadata zone if the headers of the current generation name it; others, which a torn write may
 // bring back, do not count. A retired zone is not named by new generations. It is superseded once one of them is current, and
 // is given back when the next log switch has emptied it: until then the generation before the current one stays whole.
 //
@@ -61,21 +62,22 @@ class Metazones {
   Metazones(ZonedDevice& device, const Superblock& superblock, const std::vector<ZoneId>& added = {});
 
   void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
-  // Number of zones that a new generation may use: those of the superblock and the added ones that are not bad.
+  // Number of zones that a mount would have: those of the superblock and the added ones that are not bad.
   std::uint32_t usable() const EXCLUDES(mutex_);
   // Number of zones in which a generation may begin: those of the superblock that are neither bad nor in `keep`.
   std::uint32_t Others(std::span<const ZoneId> keep) const EXCLUDES(mutex_);
   // All zones, those of the superblock first.
   std::vector<ZoneId> zones() const EXCLUDES(mutex_);
   std::size_t size() const EXCLUDES(mutex_);  // of zones()
-  // The zones that a new generation names, ascending.
-  std::vector<ZoneId> added() const EXCLUDES(mutex_);
+  // The zones that a new generation names, ascending: the added and the fresh ones.
+  std::vector<ZoneId> named() const EXCLUDES(mutex_);
+  bool HasFresh() const EXCLUDES(mutex_);
 
-  // `zones`: empty, and used by nothing else.
+  // `zones`: fresh ones; empty, and used by nothing else. No generation is being written.
   void Add(std::span<const ZoneId> zones) EXCLUDES(mutex_);
   // Retires the `count` added zones with the highest numbers.
   void Retire(std::size_t count) EXCLUDES(mutex_);
-  // A generation that does not name the retired zones is current.
+  // A generation is current that names the fresh zones, and does not name the retired ones.
   void NoteSwitched() EXCLUDES(mutex_);
   // Forgets and returns the superseded zones that are empty. Call it after ResetAllBut.
   std::vector<ZoneId> FreeSuperseded() EXCLUDES(mutex_);
@@ -134,6 +136,7 @@ class Metazones {
   const MetazoneLayout layout_;
   mutable Mutex mutex_{LockRank::kVolumeLeaf};
   std::map<ZoneId, Trust> trust_ GUARDED_BY(mutex_);
+  std::set<ZoneId> fresh_ GUARDED_BY(mutex_);
   std::set<ZoneId> added_ GUARDED_BY(mutex_);
   std::set<ZoneId> retired_ GUARDED_BY(mutex_);
   std::set<ZoneId> superseded_ GUARDED_BY(mutex_);

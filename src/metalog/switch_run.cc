@@ -66,7 +66,7 @@ void SwitchRun::RetireZones() {
   MutexLock lock(log_.mutex);
   MetalogSpace space = log_.space();
   const std::size_t count = space.ZonesOfPlace();
-  if (log_.zones.added().size() < count) return;
+  if (log_.zones.HasFresh() || log_.zones.named().size() < count) return;
   space.zones -= static_cast<std::uint32_t>(count);
   if (space.SnapshotLimit(Growth::kGrows) / 4 < log_.replica.used_bytes()) return;
   log_.zones.Retire(count);
