@@ -37,34 +37,21 @@ void FilesWork::Step() {
   }
 }
 
-bool FilesWork::IsFull(const std::string& path) {
-  if (!client_.WasFull()) return false;
-  shrinks_ = true;
-  client_.Unlink(path);
-  client_.MustNotBeFull("unlink " + path);
-  client_.DropHandle(kSmallFile);
-  return true;
-}
-
 void FilesWork::Write() {
   const std::string path = fmt::format("{}/{:06}.sst", root_, next_number_++);
   client_.Create(kSmallFile, path);
-  if (client_.WasFull()) shrinks_ = true;
-  if (client_.WasFull() || client_.failed()) return;
-  client_.Append(kSmallFile, 1 + client_.random().Below(3000));
-  if (IsFull(path)) return;
-  client_.Sync(kSmallFile);
-  if (IsFull(path)) return;
-  client_.Close(kSmallFile);
-  if (IsFull(path)) return;
-  files_.push_back(path);
+  const bool made = !client_.WasFull() && !client_.failed();
+  if (made && client_.FillFile(kSmallFile, path, 1 + client_.random().Below(3000))) {
+    files_.push_back(path);
+  } else {
+    shrinks_ = true;
+  }
 }
 
 void FilesWork::Delete() {
   if (files_.empty()) return;
   std::swap(files_[client_.random().Below(files_.size())], files_.back());
-  client_.Unlink(files_.back());
-  client_.MustNotBeFull("unlink " + files_.back());
+  client_.UnlinkWithoutSpace(files_.back());
   files_.pop_back();
 }
 

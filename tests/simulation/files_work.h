@@ -22,8 +22,6 @@ class FilesWork {
  private:
   void Write();
   void Delete();
-  // True if the last call found no space: the handle and its file are gone.
-  bool IsFull(const std::string& path);
 
   Client& client_;
   const std::string root_;

@@ -33,12 +33,9 @@ std::string LogsWork::NewName(const char* suffix) {
 }
 
 bool LogsWork::IsFull(const std::string& handle, const std::string& path) {
-  if (!client_.WasFull()) return false;
-  full_ = true;
-  client_.Unlink(path);
-  client_.MustNotBeFull("unlink " + path);
-  client_.DropHandle(handle);
-  return true;
+  const bool full = client_.GaveUp(handle, path);
+  full_ = full_ || full;
+  return full;
 }
 
 void LogsWork::Step() {
@@ -86,8 +83,7 @@ void LogsWork::CloseLog() {
   logs_.erase(logs_.begin() + static_cast<std::ptrdiff_t>(n));
   if (client_.IsOpen(log.handle)) client_.Close(log.handle);
   if (IsFull(log.handle, log.path)) return;
-  client_.Unlink(log.path);
-  client_.MustNotBeFull("unlink " + log.path);
+  client_.UnlinkWithoutSpace(log.path);
 }
 
 void LogsWork::Table() {
@@ -95,21 +91,18 @@ void LogsWork::Table() {
   client_.Create("table", path);
   if (client_.WasFull() || client_.failed()) return;
   const std::uint64_t most = std::min(sizes_.capacity, sizes_.device / 8);
-  client_.Append("table", most / 8 + client_.random().Below(most));
-  if (IsFull("table", path)) return;
-  client_.Sync("table");
-  if (IsFull("table", path)) return;
-  client_.Close("table");
-  if (IsFull("table", path)) return;
-  tables_.push_back(path);
+  if (client_.FillFile("table", path, most / 8 + client_.random().Below(most))) {
+    tables_.push_back(path);
+  } else {
+    full_ = true;
+  }
 }
 
 void LogsWork::DeleteTable() {
   full_ = false;
   if (tables_.empty()) return;
   std::swap(tables_[client_.random().Below(tables_.size())], tables_.back());
-  client_.Unlink(tables_.back());
-  client_.MustNotBeFull("unlink " + tables_.back());
+  client_.UnlinkWithoutSpace(tables_.back());
   tables_.pop_back();
 }
 

@@ -142,6 +142,27 @@ void Client::WriteFile(const std::string& path, std::size_t count) {
   Close(path);
 }
 
+bool Client::GaveUp(const std::string& handle, const std::string& path) {
+  if (!WasFull()) return false;
+  UnlinkWithoutSpace(path);
+  DropHandle(handle);
+  return true;
+}
+
+bool Client::FillFile(const std::string& handle, const std::string& path, std::size_t count) {
+  Append(handle, count);
+  if (GaveUp(handle, path)) return false;
+  Sync(handle);
+  if (GaveUp(handle, path)) return false;
+  Close(handle);
+  return !GaveUp(handle, path);
+}
+
+void Client::UnlinkWithoutSpace(const std::string& path) {
+  Unlink(path);
+  if (WasFull()) Right("finds no space", "unlink " + path);
+}
+
 void Client::Unlink(const std::string& path) {
   if (failed()) return;
   model_.BeginUnlink(path);

@@ -40,6 +40,13 @@ class Client final : public VolumeClient {
   // Create, write, sync, close.
   void WriteFile(const std::string& path, std::size_t count);
 
+  // For a client that goes on when the volume is full (GoesOnWhenFull): deletes the file of the handle if the last call found
+  // no space. Returns true if it did. Deletions must always find space.
+  bool GaveUp(const std::string& handle, const std::string& path);
+  // Writes, syncs and closes a file that was just created. Returns false if it gave up.
+  bool FillFile(const std::string& handle, const std::string& path, std::size_t count);
+  void UnlinkWithoutSpace(const std::string& path);
+
   // --- names ---
   void Unlink(const std::string& path);
   void Link(const std::string& from, const std::string& to);

@@ -38,10 +38,6 @@ class VolumeClient : public CallHistory {
   void DropHandles();
   void DropHandle(const std::string& handle) { handles_.erase(handle); }
   FileShape ShapeOf(const std::string& handle) const { return handles_.at(handle).file->shape; }
-  // Fails if the last call found no space (GoesOnWhenFull).
-  void MustNotBeFull(const std::string& what) {
-    if (WasFull()) Right("finds no space", what);
-  }
   SpaceReport Space() const { return volume_->Space(); }
   // Fails if the volume's contents differ from the model.
   void Compare();
