@@ -50,7 +50,9 @@ class LogFollower {
   const std::vector<ZoneId>& chain() const { return reader_->replayed().chain; }
   std::uint32_t copies() const { return reader_->replayed().copies; }
   // As MetadataZones.
-  std::vector<ZoneId> metadata_zones() const { return fingerprint_.ZonesOf(generation(), salt_); }
+  std::vector<ZoneId> metadata_zones() const {
+    return WithAdded(superblock_, fingerprint_.AddedBy(generation(), salt_));
+  }
   // Fingerprint taken before the last Refresh read the log. While CheckLog finds it unchanged, state() is current.
   const LogFingerprint& fingerprint() const { return fingerprint_; }
 

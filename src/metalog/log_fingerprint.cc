@@ -1,7 +1,6 @@
 #include "metalog/log_fingerprint.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -48,7 +47,7 @@ void ReadHeads(ZonedDevice& device, const Superblock& superblock, LogFingerprint
 
 // The zones that the heads name and the superblock does not, with the highest generation that does. A damaged or hostile
 // device may name any.
-std::map<ZoneId, std::uint64_t> AddedZones(const Geometry& geometry, const Superblock& superblock,
+std::map<ZoneId, std::uint64_t> NamedZones(const Geometry& geometry, const Superblock& superblock,
                                            std::span<const std::optional<LogHeader>> heads) {
   std::map<ZoneId, std::uint64_t> added;
   if (!superblock.may_add_metadata_zones()) return added;
@@ -73,9 +72,9 @@ Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock&
   LogFingerprint fingerprint{.zones = {}, .heads = {}, .taken = SteadyNow()};
   ZENFS_ASSIGN_OR_RETURN(fingerprint.zones, ReportZones(device, superblock.metadata_zones));
   ReadHeads(device, superblock, fingerprint);
-  fingerprint.named_by.assign(fingerprint.zones.size(), std::numeric_limits<std::uint64_t>::max());
+  fingerprint.named_by.assign(fingerprint.zones.size(), LogFingerprint::kBySuperblock);
   std::vector<ZoneId> ids;
-  for (const auto& [zone, generation] : AddedZones(device.geometry(), superblock, fingerprint.heads)) {
+  for (const auto& [zone, generation] : NamedZones(device.geometry(), superblock, fingerprint.heads)) {
     ids.push_back(zone);
     fingerprint.named_by.push_back(generation);
   }
@@ -85,29 +84,31 @@ Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock&
   return fingerprint;
 }
 
-std::vector<ZoneId> LogFingerprint::ZonesOf(std::uint64_t generation, std::uint64_t salt) const {
+std::vector<ZoneId> LogFingerprint::AddedBy(std::uint64_t generation, std::uint64_t salt) const {
   std::set<ZoneId> named;
   for (const std::optional<LogHeader>& head : heads) {
     if (head && head->generation == generation && head->salt == salt)
       named.insert(head->added.begin(), head->added.end());
   }
-  std::vector<ZoneId> all;
+  std::vector<ZoneId> added;
   for (std::size_t i = 0; i < zones.size(); ++i) {
-    const bool of_superblock = named_by[i] == std::numeric_limits<std::uint64_t>::max();
-    if (of_superblock || named.contains(zones[i].id)) all.push_back(zones[i].id);
+    if (named_by[i] != kBySuperblock && named.contains(zones[i].id)) added.push_back(zones[i].id);
   }
-  return all;
+  return added;
+}
+
+std::vector<ZoneId> WithAdded(const Superblock& superblock, std::span<const ZoneId> added) {
+  std::vector<ZoneId> zones = superblock.metadata_zones;
+  zones.insert(zones.end(), added.begin(), added.end());
+  return zones;
 }
 
 std::vector<ZoneId> MetadataZones(ZonedDevice& device, const Superblock& superblock) {
   const Result<LogFingerprint> fingerprint = TakeLogFingerprint(device, superblock);
-  if (!fingerprint) return superblock.metadata_zones;
-  if (fingerprint->zones.size() == superblock.metadata_zones.size()) return fingerprint->zone_ids();
-  if (const Result<Replayed> replayed = Replay(device, superblock)) {
-    std::vector<ZoneId> zones = superblock.metadata_zones;
-    zones.insert(zones.end(), replayed->added_zones.begin(), replayed->added_zones.end());
-    return zones;
-  }
+  if (!fingerprint || fingerprint->zones.size() == superblock.metadata_zones.size())
+    return superblock.metadata_zones;
+  if (const Result<Replayed> replayed = Replay(device, superblock))
+    return WithAdded(superblock, replayed->added_zones);
   std::uint64_t newest = 0;
   for (const std::optional<LogHeader>& head : fingerprint->heads)
     newest = std::max(newest, head ? head->generation : 0);

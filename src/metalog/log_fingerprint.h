@@ -10,7 +10,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -28,7 +30,8 @@ struct LogFingerprint {
   // these, some may have been given back.
   std::vector<ZoneInfo> zones;
   std::vector<std::optional<LogHeader>> heads;  // of the same zones; none: no valid header
-  // The highest generation whose headers name the zone; for the zones of the superblock the highest number.
+  // The highest generation whose headers name the zone.
+  static constexpr std::uint64_t kBySuperblock = UINT64_MAX;
   std::vector<std::uint64_t> named_by;
   SteadyTime taken;  // before the first command
 
@@ -37,13 +40,16 @@ struct LogFingerprint {
   bool WasGivenBack(std::size_t i, std::uint64_t generation) const {
     return named_by[i] < generation && !heads[i];
   }
-  // The zones of the superblock, and those that the headers of a generation name: the metadata zones, if it is the current
-  // one.
-  std::vector<ZoneId> ZonesOf(std::uint64_t generation, std::uint64_t salt) const;
+  // The zones that the headers of a generation name besides those of the superblock: the added metadata zones, if it is the
+  // current one.
+  std::vector<ZoneId> AddedBy(std::uint64_t generation, std::uint64_t salt) const;
 };
 
 // Errors: those of a report. An unreadable header is not an error.
 [[nodiscard]] Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock& superblock);
+
+// The zones of the superblock, then `added`.
+[[nodiscard]] std::vector<ZoneId> WithAdded(const Superblock& superblock, std::span<const ZoneId> added);
 
 // The metadata zones: those of the superblock, and those that the headers of the current generation name. Replays the log if
 // headers name any. If the log is damaged, those that may belong to it.

@@ -96,13 +96,12 @@ void WriteSpares(ZonedDevice& device, const Superblock& superblock) {
 
 // The added metadata zones of a log that may be damaged, without those that `state` uses for data.
 std::vector<ZoneId> AddedZonesBeside(ZonedDevice& device, const Superblock& superblock, const State& state) {
-  std::set<ZoneId> used;
+  std::set<ZoneId> used(superblock.metadata_zones.begin(), superblock.metadata_zones.end());
   for (const auto& [id, zone] : state.log_zones()) used.insert(id);
   for (const auto& [id, file] : state.files()) {
     for (const Extent& extent : file->extents) used.insert(device.geometry().ZoneOf(extent.place));
   }
   std::vector<ZoneId> added = MetadataZones(device, superblock);
-  added.erase(added.begin(), added.begin() + static_cast<std::ptrdiff_t>(superblock.metadata_zones.size()));
   std::erase_if(added, [&](ZoneId zone) { return used.contains(zone); });
   return added;
 }

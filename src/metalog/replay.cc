@@ -33,10 +33,7 @@ Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
   const bool switch_was_under_way = announced.has_value();
   std::uint32_t unread = 0;
   replayed.newer_traces = found.newer_incomplete;
-  replayed.added_zones = fingerprint.ZonesOf(replayed.generation, replayed.salt);
-  replayed.added_zones.erase(
-      replayed.added_zones.begin(),
-      replayed.added_zones.begin() + static_cast<std::ptrdiff_t>(superblock.metadata_zones.size()));
+  replayed.added_zones = fingerprint.AddedBy(replayed.generation, replayed.salt);
   for (std::size_t i = 0; i < fingerprint.zones.size(); ++i) {
     if (fingerprint.WasGivenBack(i, replayed.generation)) continue;
     const ZoneInfo& zone = fingerprint.zones[i];

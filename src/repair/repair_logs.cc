@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "metalog/log_fingerprint.h"
 #include "repair/repair_names.h"
 #include "volume/places.h"
 #include "wal/log_replay.h"
@@ -173,13 +172,12 @@ class LogRepairer {
 
 }  // namespace
 
-LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superblock& superblock,
-                   std::span<const ZoneInfo> report) {
+LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Uuid& seed,
+                   std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones) {
   LogFrames frames;
-  const std::vector<ZoneId> metadata_zones = MetadataZones(device, superblock);
   for (const auto& [id, zone] : draft.log_zones) {
     if (!CanBeLogZone(id, report, metadata_zones)) continue;
-    ScanLogZone(device, superblock.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
+    ScanLogZone(device, seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       if (!IsCredible(frame)) return;
       frames.epoch_check.See(frame);
       frames.of[FileId(frame.owner)].push_back(frame);

@@ -22,8 +22,8 @@ struct LogFrames {
   EpochCheck epoch_check;
 };
 // Scans the zones that `draft` has allocated and that can be log zones.
-[[nodiscard]] LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Superblock& superblock,
-                                 std::span<const ZoneInfo> report);
+[[nodiscard]] LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Uuid& seed,
+                                 std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones);
 
 struct LogRules {
   const FileNames& names;

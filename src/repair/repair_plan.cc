@@ -139,7 +139,7 @@ class Planner {
     const Geometry& geometry = device_.geometry();
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(device_));
     const std::vector<ZoneId> metadata_zones = MetadataZones(device_, plan_.superblock);
-    LogFrames frames = ScanLogs(draft_, device_, plan_.superblock, report);
+    LogFrames frames = ScanLogs(draft_, device_, plan_.superblock.seed, report, metadata_zones);
     lossy_ = lossy_ || frames.epoch_check.SawBehind(draft_.epoch);
     if (lossy_) {
       draft_.next_id += kLostNumbers;

@@ -33,7 +33,7 @@ void CheckOne(CheckContext& context, const Placed& placed) {
   if (end > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
   if (zone.condition == ZoneCondition::kOffline) return complain(id, "is lost: its zone is offline");
   if (end > zone.WrittenBytes()) complain(id, "reaches beyond the write pointer of its zone");
-  const std::vector<ZoneId>& metadata = context.metadata_zones;
+  const std::span<const ZoneId> metadata = context.metadata_zones;
   if (std::ranges::find(metadata, id) != metadata.end()) complain(id, "lies in a metadata zone");
   if (context.state.log_zones().contains(id)) complain(id, "lies in a log zone");
 }

@@ -15,7 +15,7 @@ namespace zenfs {
 struct CheckContext {
   ZonedDevice& device;
   const Superblock& superblock;
-  std::vector<ZoneId> metadata_zones;
+  std::span<const ZoneId> metadata_zones;
   const State& state;
   std::span<const ZoneInfo> report;
   const FileNames& names;

@@ -15,7 +15,6 @@
 #include "device/presence.h"
 #include "device/read_only_view.h"
 #include "metalog/follower.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
@@ -38,11 +37,11 @@ constexpr int kTries = 8;
 class Check {
  public:
   // `still_there` returns true if the volume still has the unchanged file at the time of the call.
-  Check(ZonedDevice& device, const Superblock& superblock, const StateWithFlushed& shown,
-        const LiveBuffers& buffers, std::span<const ZoneInfo> report, const CheckOptions& options,
-        std::function<bool(const FileRecord&)> still_there, CheckReport& out)
+  Check(ZonedDevice& device, const Superblock& superblock, std::span<const ZoneId> metadata_zones,
+        const StateWithFlushed& shown, const LiveBuffers& buffers, std::span<const ZoneInfo> report,
+        const CheckOptions& options, std::function<bool(const FileRecord&)> still_there, CheckReport& out)
       : names_(shown.state),
-        context_{device, superblock, MetadataZones(device, superblock), shown.state, report, names_, out},
+        context_{device, superblock, metadata_zones, shown.state, report, names_, out},
         shown_(shown),
         buffers_(buffers),
         options_(options),
@@ -308,7 +307,8 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   LiveBuffers buffers;
   buffers.Update(BuffersOf(follower.state(), superblock.uuid, device),
                  Deadline::After(LogFollower::kPatience));
-  const StateWithFlushed shown = AddFlushedExtents(follower.state(), buffers, superblock, device);
+  const std::vector<ZoneId> metadata_zones = follower.metadata_zones();
+  const StateWithFlushed shown = AddFlushedExtents(follower.state(), buffers, metadata_zones, device);
   const State& state = shown.state;  // a copy: Refresh changes the follower's state
   const LogFingerprint fingerprint = follower.fingerprint();
   const std::vector<ZoneId> chain = follower.chain();
@@ -331,7 +331,8 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
                      "valid place: zenfs check --repair removes it",
                      state.buffer_place())});
   }
-  ZENFS_RETURN_IF_ERROR(Check(device, superblock, shown, buffers, report, options, still_there, out).Run());
+  ZENFS_RETURN_IF_ERROR(
+      Check(device, superblock, metadata_zones, shown, buffers, report, options, still_there, out).Run());
   ZENFS_ASSIGN_OR_RETURN(const LogCheck log, CheckLog(device, superblock, fingerprint));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, report_all());
   moved =

@@ -107,7 +107,7 @@ class Scrub {
   StateWithFlushed WithFlushed() {
     buffers_.Update(BuffersOf(follower_.state(), superblock_.uuid, device_),
                     Deadline::After(LogFollower::kPatience));
-    return AddFlushedExtents(follower_.state(), buffers_, superblock_, device_);
+    return AddFlushedExtents(follower_.state(), buffers_, follower_.metadata_zones(), device_);
   }
 
   std::shared_ptr<const FileRecord> FindNow(FileId id) {

@@ -8,7 +8,6 @@
 #include "base/boot_id.h"
 #include "base/counted.h"
 #include "buffers/buffer_area_place.h"
-#include "metalog/log_fingerprint.h"
 #include "volume/file_names.h"
 #include "volume/log_losses.h"
 #include "volume/places.h"
@@ -67,7 +66,7 @@ Status CheckFlushedExtents(const SetExtents& edit, const State& state, std::span
 }
 
 StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& buffers,
-                                   const Superblock& superblock, ZonedDevice& device) {
+                                   std::span<const ZoneId> metadata_zones, ZonedDevice& device) {
   const Geometry& geometry = device.geometry();
   // If the device alone lost its power, the memory still names what the device has lost. A living writer's device did not.
   std::optional<std::vector<ZoneInfo>> report;
@@ -76,7 +75,6 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
     if (!report) report = ReportAll(device).value_or(std::vector<ZoneInfo>());
     return report->size() == geometry.zone_count && !StandsOnDevice(device, *report, extent);
   };
-  std::optional<std::vector<ZoneId>> metadata_zones;
   StateWithFlushed all{.state = committed, .extended = {}, .flaws = {}};
   for (const FlushedBytes& flushed : buffers.pieces()) {
     const OrphanedBytes& piece = flushed.piece;
@@ -85,8 +83,7 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
         piece.IsStale(record->size)) {
       continue;
     }
-    if (!metadata_zones) metadata_zones = MetadataZones(device, superblock);
-    Status sound = CheckFlushedExtents(*piece.uncommitted, committed, *metadata_zones, geometry);
+    Status sound = CheckFlushedExtents(*piece.uncommitted, committed, metadata_zones, geometry);
     if (sound.ok() && std::ranges::any_of(piece.uncommitted->extents, is_lost)) {
       const FileNames names(committed);
       const std::string text = LostBeforeFlushedText(names.Describe(piece.owner), record->size,

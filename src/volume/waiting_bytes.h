@@ -44,7 +44,7 @@ struct StateWithFlushed {
   std::map<FileId, Finding> flaws;
 };
 [[nodiscard]] StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& buffers,
-                                                 const Superblock& superblock, ZonedDevice& device);
+                                                 std::span<const ZoneId> metadata_zones, ZonedDevice& device);
 
 // Errors: kCorruption if an extent is not in a zone of data.
 [[nodiscard]] Status CheckFlushedExtents(const SetExtents& edit, const State& state,
