@@ -46,15 +46,7 @@ Status GroupCommit::Commit(std::vector<Edit> edits, CommitOptions options) noexc
 
   MutexLock lock(log_.mutex);
   ZENFS_RETURN_IF_ERROR(Admit(self));
-  if (growth != Growth::kShrinks) {
-    Status room = CheckSpace(growth, self.reserved);
-    if (!room.ok() && log_.zones.HasFresh() && log_.log_switch.running()) {
-      log_.log_switch.AwaitEnd(log_.mutex);  // it makes room
-      ZENFS_RETURN_IF_ERROR(Admit(self));
-      room = CheckSpace(growth, self.reserved);
-    }
-    ZENFS_RETURN_IF_ERROR(room);
-  }
+  ZENFS_RETURN_IF_ERROR(FindSpace(self, growth));
   log_.replica.Reserve(self.reserved);
   log_.queue.BeginCall();
   log_.queue.Push(self);
@@ -89,6 +81,15 @@ Status GroupCommit::Admit(const CommitCall& call) {
   return {};
 }
 
+Status GroupCommit::FindSpace(const CommitCall& call, Growth growth) {
+  if (growth == Growth::kShrinks) return {};
+  const Status there = CheckSpace(growth, call.reserved);
+  if (there.ok() || !log_.zones.HasFresh() || !log_.log_switch.running()) return there;
+  log_.log_switch.AwaitEnd(log_.mutex);  // it makes room
+  ZENFS_RETURN_IF_ERROR(Admit(call));
+  return CheckSpace(growth, call.reserved);
+}
+
 // A log switch needs room for two snapshots, the old and the new one.
 Status GroupCommit::CheckSpace(Growth growth, std::uint64_t bytes) const {
   const MetalogSpace space = log_.space();
@@ -102,17 +103,19 @@ Status GroupCommit::CheckSpace(Growth growth, std::uint64_t bytes) const {
   const std::uint64_t limit = space.SnapshotLimit(growth);
   if (used + bytes <= limit) return {};
   log_.NoteWanted(bytes);
-  const bool fixed = !log_.superblock.may_add_metadata_zones();
-  const std::string advice =
-      fixed ? fmt::format(
-                  "delete files, or restore a backup after zenfs mkfs --metadata-zones with more "
-                  "than {} zones",
-                  log_.zones.size())
-      : log_.zones.size() + space.ZonesOfPlace() > kMaxMetadataZones
-          ? fmt::format("a volume has at most {} metadata zones: delete files", kMaxMetadataZones)
-          : "and no other zones are empty: delete files";
-  return Fail(Code::kNoSpace, fmt::format("{}: the metadata zones are full ({} of {} bytes){} {}",
-                                          log_.device.name(), used, limit, fixed ? ":" : ",", advice));
+  return Fail(Code::kNoSpace, fmt::format("{}: the metadata zones are full ({} of {} bytes){}",
+                                          log_.device.name(), used, limit, WayOut()));
+}
+
+std::string GroupCommit::WayOut() const {
+  if (!log_.superblock.may_add_metadata_zones()) {
+    return fmt::format(
+        ": delete files, or restore a backup after zenfs mkfs --metadata-zones with more than {} zones",
+        log_.zones.size());
+  }
+  if (!log_.MayHaveMoreZones())
+    return fmt::format(", a volume has at most {} metadata zones: delete files", kMaxMetadataZones);
+  return ", and no other zones are empty: delete files";
 }
 
 Status GroupCommit::CheckRoom(std::uint64_t bytes) const {

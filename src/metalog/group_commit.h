@@ -17,6 +17,7 @@
 // Units: bytes. Errors: those of Metalog::Commit (metalog.h).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "metalog/metalog_parts.h"
@@ -35,7 +36,11 @@ class GroupCommit {
 
  private:
   Status Admit(const CommitCall& call) REQUIRES(log_.mutex);
+  // As CheckSpace. If a running log switch makes more room, waits for it.
+  Status FindSpace(const CommitCall& call, Growth growth) REQUIRES(log_.mutex);
   Status CheckSpace(Growth growth, std::uint64_t bytes) const REQUIRES(log_.mutex);
+  // What to do if the metadata zones are full.
+  std::string WayOut() const REQUIRES(log_.mutex);
   void Lead(CommitCall& self) REQUIRES(log_.mutex);
   CommitBatch TakeBatch() REQUIRES(log_.mutex);
   // `writer`: that of the current generation, which does not change while this thread leads.

@@ -73,12 +73,11 @@ void MetalogParts::NoteWanted(std::uint64_t bytes) {
   const MetalogSpace now = space();
   const std::uint64_t limit = now.SnapshotLimit(Growth::kGrows);
   const std::uint64_t ahead = std::max({limit / 4, std::min(kAhead, limit / 2), bytes});
-  const std::size_t more = now.ZonesOfPlace();
   // A running log switch can't name more zones.
-  const bool may = superblock.may_add_metadata_zones() && current.has_writer() && !log_switch.running() &&
-                   !zones_claimed && !zones.HasFresh() && zones.size() + more <= kMaxMetadataZones;
+  const bool may = MayHaveMoreZones() && current.has_writer() && !log_switch.running() && !zones_claimed &&
+                   !zones.HasFresh();
   const bool needs = may && replica.used_bytes() + ahead > limit;
-  wanted_zones.store(needs ? static_cast<std::uint32_t>(more) : 0, std::memory_order_relaxed);
+  wanted_zones.store(needs ? static_cast<std::uint32_t>(now.ZonesOfPlace()) : 0, std::memory_order_relaxed);
 }
 
 void MetalogParts::CountWritten() {

@@ -42,6 +42,9 @@ struct MetalogParts {
             .block_size = layout.block_size,
             .copies = copies};
   }
+  bool MayHaveMoreZones() const REQUIRES(mutex) {
+    return superblock.may_add_metadata_zones() && zones.size() + space().ZonesOfPlace() <= kMaxMetadataZones;
+  }
   // Sets wanted_zones. Call it after each change of the replica or of the zones. `bytes`: of a commit that found no room.
   void NoteWanted(std::uint64_t bytes = 0) REQUIRES(mutex);
   // Raises the counters of `metrics` to those of the log. Precondition: current.has_writer().
