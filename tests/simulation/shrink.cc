@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "base/clock.h"
-#include "base/unique_fd.h"
 
 namespace zenfs {
 namespace {
@@ -100,15 +99,16 @@ class Shrinker {
 }  // namespace
 
 std::string FailureOf(const Plan& plan, const Selection& selection) {
-  int ends[2];
+  int ends[2];  // not a UniqueFd, which the child could not write to
   if (::pipe(ends) != 0) return {};
-  const UniqueFd from(ends[0]);
-  UniqueFd to(ends[1]);
+  const auto [from, to] = ends;
   const pid_t child = fork();
-  if (child == 0) RunChild(plan, selection, to.get());
-  to = UniqueFd();
+  if (child == 0) RunChild(plan, selection, to);
+  ::close(to);
+  std::string text;
+  if (child >= 0) text = ReadAll(from, Deadline::After(std::chrono::seconds(kTrySecondsMax)));
+  ::close(from);
   if (child < 0) return {};
-  std::string text = ReadAll(from.get(), Deadline::After(std::chrono::seconds(kTrySecondsMax)));
   kill(child, SIGKILL);  // no effect if it has ended
   int status = 0;
   waitpid(child, &status, 0);
