@@ -165,6 +165,26 @@ TEST_F(MetalogFaultTest, TargetThatFailsIsReplacedByAnother) {
 }
 
 // D6 of docs/internals/failures.md.
+// Simulator, seed 3062: deletions failed for good, because each zone had failed one reset.
+TEST_F(MetalogFaultTest, ZonesAreUsedAgainOnceTheyCanBeReset) {
+  device_.Inject({.command = Command::kReset, .times = FaultyDevice::kForEver});
+  Status failed;
+  for (std::uint32_t i = 0; failed.ok() && i < kZones; ++i) failed = log_->Switch();
+  ASSERT_FALSE(failed.ok()) << "all empty zones are written";
+  EXPECT_EQ(failed.error().code(), Code::kNoSpace);
+  device_.ClearFaults();
+  ZENFS_ASSERT_OK(log_->Switch());
+  ZENFS_ASSERT_OK(log_->Commit(UnlinkNamed(kFirstTestId)));
+  EXPECT_FALSE(HasFile(Found(), kFirstTestId));
+}
+
+TEST_F(MetalogFaultTest, ResetIsTriedAgainAtOnce) {
+  for (int i = 0; i < 2 * static_cast<int>(kZones); ++i) {
+    device_.Inject({.command = Command::kReset, .times = 2});
+    ZENFS_ASSERT_OK(log_->Switch());
+  }
+}
+
 TEST_F(MetalogFaultTest, FailedSwitchLeavesTheOldGenerationInUse) {
   for (std::uint32_t zone = 1; zone < kZones; ++zone) {
     device_.Inject({.command = Command::kWrite, .times = 1000, .zone = ZoneId(zone)});

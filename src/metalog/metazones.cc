@@ -20,6 +20,8 @@ bool Contains(std::span<const ZoneId> zones, ZoneId zone) {
 }
 
 constexpr std::uint64_t kMinFrameBlocks = 8;  // smallest useful room for frames
+// Without an empty zone the next commit fails, so one error of the device must not be the last word.
+constexpr int kResetTries = 3;
 
 }  // namespace
 
@@ -106,16 +108,16 @@ void Metazones::Distrust(ZoneId zone, Trust trust) {
 
 std::uint32_t Metazones::usable() const {
   MutexLock lock(mutex_);
-  const auto bad = std::ranges::count_if(trust_, [this](const auto& entry) REQUIRES(mutex_) {
+  const auto lost = std::ranges::count_if(trust_, [this](const auto& entry) REQUIRES(mutex_) {
     const bool counts = Contains(own_zones_, entry.first) || added_.contains(entry.first);
-    return entry.second == Trust::kBad && counts;
+    return !CanBeWritten(entry.second) && counts;
   });
-  return static_cast<std::uint32_t>(own_zones_.size() + added_.size() - static_cast<std::size_t>(bad));
+  return static_cast<std::uint32_t>(own_zones_.size() + added_.size() - static_cast<std::size_t>(lost));
 }
 
 std::uint32_t Metazones::Others(std::span<const ZoneId> keep) const {
   return static_cast<std::uint32_t>(std::ranges::count_if(
-      own_zones_, [&](ZoneId zone) { return !Contains(keep, zone) && trust(zone) != Trust::kBad; }));
+      own_zones_, [&](ZoneId zone) { return !Contains(keep, zone) && CanBeWritten(trust(zone)); }));
 }
 
 Metazones::Trust Metazones::trust(ZoneId zone) const {
@@ -125,6 +127,20 @@ Metazones::Trust Metazones::trust(ZoneId zone) const {
 }
 
 Result<std::uint64_t> Metazones::MakeEmpty(ZoneId zone) {
+  Result<std::uint64_t> capacity = TryToMakeEmpty(zone);
+  for (int tries = 1; tries < kResetTries && !capacity && capacity.error().code() == Code::kIo; ++tries)
+    capacity = TryToMakeEmpty(zone);
+  if (!capacity) {
+    Distrust(zone, Trust::kNotReset);
+    return capacity;
+  }
+  MutexLock lock(mutex_);
+  const auto found = trust_.find(zone);
+  if (found != trust_.end() && found->second == Trust::kNotReset) trust_.erase(found);
+  return capacity;
+}
+
+Result<std::uint64_t> Metazones::TryToMakeEmpty(ZoneId zone) {
   ZENFS_ASSIGN_OR_RETURN(const ZoneInfo before, device_.ReportZone(zone));
   if (before.condition == ZoneCondition::kEmpty) return before.capacity;
   ZENFS_RETURN_IF_ERROR(device_.Reset(zone));
@@ -189,7 +205,7 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
       continue;
     }
     // Reset bad zones too: they may occupy an active slot.
-    if (!MakeEmpty(zone)) Distrust(zone, Trust::kBad);
+    IgnoreError(MakeEmpty(zone));
   }
 }
 
@@ -206,7 +222,7 @@ void Metazones::FinishSuperseded(std::span<const ZoneId> keep, std::size_t spare
   if (active.size() <= spare) return;
   for (const ZoneId zone : active) {
     if (device_.Finish(zone).ok()) continue;
-    if (LastCopy(keep) != zone && !MakeEmpty(zone)) Distrust(zone, Trust::kBad);
+    if (LastCopy(keep) != zone) IgnoreError(MakeEmpty(zone));
   }
 }
 
@@ -226,14 +242,14 @@ void Metazones::LimitOthers(std::size_t limit) {
 
 std::vector<ZoneId> Metazones::Candidates(const Choice& choice) const {
   std::vector<ZoneId> order = own_zones_;
-  std::erase_if(order, [&](ZoneId zone) { return Contains(choice.own, zone) || trust(zone) == Trust::kBad; });
+  std::erase_if(order, [&](ZoneId zone) { return Contains(choice.own, zone) || !CanBeWritten(trust(zone)); });
   if (!choice.first_place && !choice.added.empty()) {
     // Of the zones outside `own`, the next generation needs one for each copy.
     if (order.size() <= CopiesOf(superblock_, device_.geometry())) order.clear();
     order.insert(order.end(), choice.added.begin(), choice.added.end());
   }
   std::erase_if(order, [&](ZoneId zone) {
-    return Contains(choice.keep, zone) || Contains(choice.own, zone) || trust(zone) == Trust::kBad;
+    return Contains(choice.keep, zone) || Contains(choice.own, zone) || !CanBeWritten(trust(zone));
   });
   // Copies in `own` do not count: its generation is not complete.
   const std::optional<ZoneId> last_copy = LastCopy(choice.keep);
@@ -252,7 +268,7 @@ Result<Metazones::Target> Metazones::Take(const Choice& choice) {
     }
     why = capacity ? fmt::format("zone {} holds only {} bytes", zone.value, *capacity)
                    : capacity.error().ToString();
-    Distrust(zone, Trust::kBad);
+    if (capacity) Distrust(zone, Trust::kBad);
   }
   return Fail(Code::kNoSpace, fmt::format("no metadata zone is left to write to ({})", why));
 }

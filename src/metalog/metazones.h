@@ -51,7 +51,8 @@ class Metazones {
   enum class Trust {
     kGood,
     kEndedEarly,  // the device made it full before its capacity was written; used again only if no good one is left
-    kBad,         // a write or reset failed, or it is read-only or offline; not used again in this mount
+    kNotReset,    // its last reset failed; not used until one succeeds
+    kBad,         // a write failed, or it is read-only; not used again in this mount
   };
   struct Target {
     ZoneId zone;
@@ -62,9 +63,9 @@ class Metazones {
   Metazones(ZonedDevice& device, const Superblock& superblock, const std::vector<ZoneId>& added = {});
 
   void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
-  // Number of zones that a mount would have: those of the superblock and the added ones that are not bad.
+  // Number of zones that a mount would have: those of the superblock and the added ones that can be written.
   std::uint32_t usable() const EXCLUDES(mutex_);
-  // Number of zones in which a generation may begin: those of the superblock that are neither bad nor in `keep`.
+  // Number of zones in which a generation may begin: those of the superblock that can be written and are not in `keep`.
   std::uint32_t Others(std::span<const ZoneId> keep) const EXCLUDES(mutex_);
   // All zones, those of the superblock first.
   std::vector<ZoneId> zones() const EXCLUDES(mutex_);
@@ -88,7 +89,7 @@ class Metazones {
   bool AllHoldSuperblock(std::span<const ZoneId> among) const;
 
   // Empties all zones that are not in `keep`. If `keep` is not empty, it spares the last copy of the superblock: that zone
-  // is finished. Zones that cannot be reset become bad; that is not an error.
+  // is finished. A zone that cannot be reset is not used until it can; that is not an error.
   void ResetAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
   // Empties one zone and flushes. Returns false if the zone cannot be emptied durably, or holds the last copy of the
   // superblock outside `keep`.
@@ -115,6 +116,7 @@ class Metazones {
   [[nodiscard]] Result<Target> Take(const Choice& choice) EXCLUDES(mutex_);
 
  private:
+  static bool CanBeWritten(Trust trust) { return trust < Trust::kNotReset; }
   Trust trust(ZoneId zone) const EXCLUDES(mutex_);
   // The zones that Take may choose from, best first.
   std::vector<ZoneId> Candidates(const Choice& choice) const EXCLUDES(mutex_);
@@ -127,8 +129,9 @@ class Metazones {
   std::optional<ZoneCondition> Condition(ZoneId zone) const;
   // Returns true if the zone is known to be active.
   bool HoldsSlot(ZoneId zone) const;
-  // Resets the zone unless it is empty, and returns its capacity.
+  // Resets the zone unless it is empty, and returns its capacity. Notes the outcome in trust_.
   Result<std::uint64_t> MakeEmpty(ZoneId zone) EXCLUDES(mutex_);
+  Result<std::uint64_t> TryToMakeEmpty(ZoneId zone);
 
   ZonedDevice& device_;
   const Superblock superblock_;
