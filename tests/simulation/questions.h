@@ -62,10 +62,10 @@ inline constexpr QuestionLine kQuestions[] = {
     {Question::kCopyBesideOriginal, "copy-beside-original", false,
      "after a copy was mounted with the original's log device, the original loses synced bytes without a "
      "word"},
-    {Question::kDeadMetadataZone, "dead-metadata-zone", false, "one dead metadata zone costs the volume"},
-    {Question::kMetadataZoneDies, "metadata-zone-dies", false,
+    {Question::kDeadMetadataZone, "dead-metadata-zone", true, "one dead metadata zone costs the volume"},
+    {Question::kMetadataZoneDies, "metadata-zone-dies", true,
      "a metadata zone that dies during a log switch, and a power loss then, leave the volume read-only"},
-    {Question::kRottenMetadata, "rotten-metadata", false, "one rotten metadata frame costs the volume"},
+    {Question::kRottenMetadata, "rotten-metadata", true, "one rotten metadata frame costs the volume"},
     {Question::kDeadLogZone, "dead-log-zone", false, "a dead log zone loses synced bytes without a finding"},
 };
 

@@ -81,7 +81,7 @@ class World {
   std::shared_ptr<Volume> volume_;
   Crowd crowd_;
   SimDevice::Spared spared_;
-  std::vector<ZoneId> metadata_zones_;
+  std::vector<ZoneId> in_two_zones_;  // the metadata zones, if each frame is written to two of them
   std::unique_ptr<CrashDevice> copy_;  // of all devices, from round `copied_in_`
   std::uint32_t copied_in_ = 0;
   std::string earlier_;  // history of the clients of earlier rounds
@@ -120,7 +120,7 @@ std::string World::Start() {
   const auto formatted = FormatVolume(*device_, {.log_device_name = "simulated logs"});
   if (!formatted) return "mkfs: " + formatted.error().ToString();
   const std::vector<ZoneId>& metadata = formatted->metadata_zones;
-  metadata_zones_ = metadata;
+  if (formatted->metadata_copies == 2) in_two_zones_ = metadata;
   // One of three metadata zones may turn read-only: with a single zone left, a log switch has no
   // target zone. No metadata zone may turn offline: nobody would know whether it held the newest
   // commits, and a mount after a crash in a log switch would report that.
@@ -133,7 +133,7 @@ std::string World::Start() {
                                faults.write_unknown == 0 && faults.flush_error == 0 &&
                                faults.flush_loses == 0 && faults.reset_error == 0 &&
                                faults.finish_error == 0 && faults.report_error == 0;
-  if (formatted->metadata_copies == 2 && only_zones_fail && Asks(Question::kMetadataZoneDies))
+  if (!in_two_zones_.empty() && only_zones_fail && Asks(Question::kMetadataZoneDies))
     spared_ = {.one_may_die = {metadata.begin(), metadata.end()}};
   device_->Spare(spared_);
   return {};
@@ -278,7 +278,7 @@ std::string World::LookAside() {
   return WhyNotAside({.seed = round().loss_seed + 3,
                       .device = device_->crash_device(),
                       .copy = has_copy ? copy_.get() : nullptr,
-                      .metadata_zones = metadata_zones_,
+                      .metadata_zones = in_two_zones_,
                       .mount = Options(),
                       .shared_memory = shared_memory_.has_value(),
                       .expected = crowd_.Expectations(),

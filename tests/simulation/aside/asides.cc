@@ -36,7 +36,7 @@ std::string AskDeadZones(const AsideView& view, Random& random) {
                       .log_zones = Asks(Question::kDeadLogZone)};
   if (Asks(Question::kDeadMetadataZone)) check.metadata_zones = view.metadata_zones;
   std::string why = WhyNotWithoutAZone(view.device, check, view.prepare, random);
-  if (!why.empty() || !Asks(Question::kRottenMetadata)) return why;
+  if (!why.empty() || !Asks(Question::kRottenMetadata) || view.metadata_zones.empty()) return why;
   check.metadata_zones = view.metadata_zones;
   return WhyNotWithRottenMetadata(view.device, check, view.prepare, random);
 }

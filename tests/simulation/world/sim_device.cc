@@ -116,17 +116,29 @@ void SimDevice::ChangeZoneOf(ZoneId zone) {
     TurnBad(zone, ZoneCondition::kOffline);
 }
 
+bool SimDevice::IsDead(ZoneId zone) const {
+  const auto report = device_->ReportZone(zone);
+  return report &&
+         (report->condition == ZoneCondition::kOffline || report->condition == ZoneCondition::kReadOnly);
+}
+
 bool SimDevice::MayDie(ZoneId zone) const {
   MutexLock lock(mutex_);
   return spared_.one_may_die.contains(zone);
 }
 
 void SimDevice::TurnBad(ZoneId zone, ZoneCondition condition) {
+  if (MayDie(zone)) {
+    std::set<ZoneId> one;
+    {
+      MutexLock lock(mutex_);
+      one = spared_.one_may_die;
+    }
+    // Also one that died before a crash, on the device that this one is an image of.
+    if (std::ranges::any_of(one, [this](ZoneId other) { return IsDead(other); })) return;
+  }
   {
     MutexLock lock(mutex_);
-    const auto& one = spared_.one_may_die;
-    if (one.contains(zone) && std::ranges::any_of(bad_zones_, [&](ZoneId bad) { return one.contains(bad); }))
-      return;
     if (bad_zones_.size() >= faults_.zones_bad_max || spared_.turning_bad.contains(zone)) return;
     if (condition == ZoneCondition::kOffline && spared_.turning_offline.contains(zone)) return;
     bad_zones_.insert(zone);

@@ -53,7 +53,7 @@ class SimDevice final : public ForwardingDevice {
   struct Spared {
     std::set<ZoneId> turning_bad;
     std::set<ZoneId> turning_offline;
-    // Of these zones one may turn offline, whatever is in it.
+    // Of these zones one may die, whatever is in it; one in all rounds.
     std::set<ZoneId> one_may_die;
   };
   void Spare(Spared zones) EXCLUDES(mutex_);
@@ -92,6 +92,8 @@ class SimDevice final : public ForwardingDevice {
   void Linger(std::uint64_t times = 1) EXCLUDES(mutex_);
   Error Injected(const char* what, ZoneId zone) const;
   void ChangeZoneOf(ZoneId zone) EXCLUDES(mutex_);
+  // Returns true if the zone is read-only or offline.
+  bool IsDead(ZoneId zone) const;
   // Returns true if `zone` may turn offline now although data is in it.
   bool MayDie(ZoneId zone) const EXCLUDES(mutex_);
   void TurnBad(ZoneId zone, ZoneCondition condition) EXCLUDES(mutex_);
