@@ -40,7 +40,7 @@ Status MakeLog(Volume& volume, const std::string& path) {
 
 }  // namespace
 
-std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round,
+std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, const FoundTree* durable, std::uint32_t round,
                         const std::function<bool()>& dead) {
   round_number_ = round;
   const auto begins = [&](CallHistory& one) {
@@ -59,7 +59,7 @@ std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, std::uint32_t rou
       begins(*shared_.back());
     }
     if (round == 0) continue;
-    clients_.back()->AdoptFound();
+    clients_.back()->AdoptFound(durable);
     if (clients_.back()->failed()) return clients_.back()->error();
   }
   return plan_.shared_names ? MeetShared(*volume) : std::string();

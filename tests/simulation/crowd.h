@@ -30,9 +30,9 @@ class Crowd {
   void OnStep(std::function<void(const StepId&)> call) { on_step_ = std::move(call); }
 
   // Makes the clients of a round, on a volume that was just mounted. What the volume shows counts
-  // as certain from here on. Empty if all is well. Once `dead` returns true, results of later calls
-  // do not count.
-  std::string Meet(const std::shared_ptr<Volume>& volume, std::uint32_t round,
+  // as certain from here on, except for what `durable` lacks, if given: the rest waits in shared memory. Empty if all is well.
+  // Once `dead` returns true, results of later calls do not count.
+  std::string Meet(const std::shared_ptr<Volume>& volume, const FoundTree* durable, std::uint32_t round,
                    const std::function<bool()>& dead);
   // Runs each client's steps, until all are done. `device`: that of the volume.
   void Work(ZonedDevice& device);

@@ -210,7 +210,16 @@ std::string World::RunRound(std::uint32_t number) {
   round_number_ = number;
   const std::string where = fmt::format("round {}: ", number);
   if (std::string why = Mount(); !why.empty()) return where + why;
-  if (std::string why = crowd_.Meet(volume_, number, [this] { return device_->crash_device().stopped(); });
+  std::optional<FoundTree> durable;
+  if (BytesWait(*volume_)) {
+    MountOptions without = Options();
+    without.flush_directory = "none";
+    auto found = FindDurable(*device_->crash_device().Image(LossPolicy::LoseAll()), without);
+    if (!found) return where + "without shared memory: " + found.error().ToString();
+    durable = *std::move(found);
+  }
+  if (std::string why = crowd_.Meet(volume_, durable ? &*durable : nullptr, number,
+                                    [this] { return device_->crash_device().stopped(); });
       !why.empty())
     return where + why;
   CrashDevice& device = device_->crash_device();

@@ -63,6 +63,21 @@ std::string WhyNotTree(const Tree& tree, const FoundTree& found, CrashKind kind)
   return {};
 }
 
+// Bytes of the file wait in shared memory; a power loss now leaves `durable`.
+void AllowLoss(ModelFile& file, const FoundEntry& durable) {
+  Variant& whole = file.variants.front();
+  whole.in_buffers = durable.shape != file.shape;
+  if (whole.content.starts_with(durable.content)) {
+    whole.synced = durable.content.size();
+    return;
+  }
+  whole.synced = 0;
+  Variant before = Variant::Exactly(durable.content);
+  before.flushed = std::string::npos;
+  before.in_buffers = whole.in_buffers;
+  file.variants.push_back(std::move(before));
+}
+
 }  // namespace
 
 Model::Model(std::string root) : root_(std::move(root)) {
@@ -305,7 +320,7 @@ std::string Model::WhyNot(const FoundTree& found, CrashKind kind) const {
   return why;
 }
 
-void Model::Settle(const FoundTree& found) {
+void Model::Settle(const FoundTree& found, const FoundTree* durable) {
   durable_.clear();
   pending_.clear();
   Done();
@@ -319,6 +334,7 @@ void Model::Settle(const FoundTree& found) {
       file->shape = entry.shape;
       file->live = entry.content;
       file->variants = {Variant::Exactly(entry.content)};
+      if (durable != nullptr) AllowLoss(*file, durable->at(path));
     }
     here = file;
   }

@@ -74,8 +74,9 @@ class Model final : public Expectation {
   void Done();
 
   std::string WhyNot(const FoundTree& found, CrashKind kind) const override;
-  // From now on, exactly `found` must be there (after a mount, nothing that it showed may change).
-  void Settle(const FoundTree& found);
+  // From now on, exactly `found` must be there (after a mount, nothing that it showed may change). `durable`: what a power
+  // loss may leave of it, if bytes wait in shared memory for room on the device.
+  void Settle(const FoundTree& found, const FoundTree* durable = nullptr);
 
  private:
   struct Change {

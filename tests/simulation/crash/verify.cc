@@ -68,20 +68,10 @@ std::string StillThere(CrashDevice& image, const FoundTree& expected, const Veri
   return difference.empty() ? std::string() : when + ": " + difference;
 }
 
-// True if flushed bytes are only in shared memory, because the device has no room for them.
-bool BytesWait(const Volume& volume) {
-  const std::string path = volume.shared_memory_path();
-  return !path.empty() && LookAtSharedBuffers(path).held_bytes != 0;
-}
-
 // Flushed bytes waited in shared memory, which is lost: the volume mounts, with what a power loss may leave.
 std::string WhyNotMounted(CrashDevice& image, const VerifyOptions& options, const std::string& when,
                           const std::vector<const Expectation*>& expected) {
-  MountOptions mount = options.mount;
-  mount.discard_unsynced = true;
-  const auto volume = MountBorrowed(image, mount);
-  if (!volume) return when + ": mount: " + volume.error().ToString();
-  const auto found = Find(**volume);
+  const auto found = FindDurable(image, options.mount);
   if (!found) return when + ": " + found.error().ToString();
   const std::string why = WhyNotAny(*found, CrashKind::kPowerLost, expected);
   return why.empty() ? why : when + ": " + why;
@@ -169,6 +159,18 @@ Status Mkfs(ZonedDevice& device) {
   return {};
 }
 
+bool BytesWait(const Volume& volume) {
+  const std::string path = volume.shared_memory_path();
+  return !path.empty() && LookAtSharedBuffers(path).held_bytes != 0;
+}
+
+Result<FoundTree> FindDurable(CrashDevice& image, const MountOptions& options) {
+  MountOptions mount = options;
+  mount.discard_unsynced = true;
+  ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> volume, MountBorrowed(image, mount));
+  return Find(*volume);
+}
+
 std::string FirstCheckError(ZonedDevice& image, bool allow_damaged_buffers, bool allow_offline) {
   const auto report = CheckVolume(image, {.read_data = true, .progress = {}});
   if (!report) return report.error().ToString();
@@ -232,9 +234,11 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   const bool wait = BytesWait(*volume);
   const std::size_t notices = volume->notices().size();
   const Status unmounted = volume->Unmount();
-  if (!unmounted.ok()) return "unmount: " + unmounted.error().ToString();
+  // The bytes that found no space are said to be lost once more.
+  if (!unmounted.ok() && (unsynced.empty() || unmounted.error().code() != Code::kNoSpace))
+    return "unmount: " + unmounted.error().ToString();
   // Without space, flushed bytes stay in shared memory for the next mount.
-  const bool keeps = options.allow_full && volume->notices().size() != notices;
+  const bool keeps = (options.allow_full && volume->notices().size() != notices) || !unmounted.ok();
   volume.reset();
   if (const std::string error = FirstCheckError(image, false, options.allow_notices); !error.empty())
     return "check after recovery: " + error;

@@ -36,6 +36,11 @@ struct VerifyOptions {
                                       const std::vector<const Expectation*>& expected,
                                       const VerifyOptions& options);
 
+// True if flushed bytes are only in shared memory, because the device has no room for them.
+[[nodiscard]] bool BytesWait(const Volume& volume);
+// What `image` holds without shared memory. Changes it. `options`: of the mount.
+[[nodiscard]] Result<FoundTree> FindDurable(CrashDevice& image, const MountOptions& options);
+
 // The loss policies for each crash: all, nothing, and `random` seeds.
 [[nodiscard]] std::vector<LossPolicy> Losses(std::uint64_t seed, int random);
 [[nodiscard]] std::string Describe(LossPolicy loss);

@@ -55,9 +55,9 @@ void VolumeClient::Remounted(std::shared_ptr<Volume> volume) {
   model_.Settle(*found);
 }
 
-void VolumeClient::AdoptFound() {
+void VolumeClient::AdoptFound(const FoundTree* durable) {
   const Result<FoundTree> found = Find(*volume_, model_.root());
-  if (Ok(StatusOf(found), "read everything")) model_.Settle(*found);
+  if (Ok(StatusOf(found), "read everything")) model_.Settle(*found, durable);
 }
 
 // Skips a zone whose data can't be moved at the moment, or has no room elsewhere.

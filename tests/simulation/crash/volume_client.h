@@ -34,7 +34,8 @@ class VolumeClient : public CallHistory {
   void BeginUnmount();
   void Unmounted(const Status& status);
   void Remounted(std::shared_ptr<Volume> volume);  // compares the contents, which then count as certain
-  void AdoptFound();                               // accepts the contents of the volume as certain
+  // Accepts the contents of the volume as certain. `durable`: as for Model::Settle, of the whole volume.
+  void AdoptFound(const FoundTree* durable = nullptr);
   void DropHandles();
   void DropHandle(const std::string& handle) { handles_.erase(handle); }
   FileShape ShapeOf(const std::string& handle) const { return handles_.at(handle).file->shape; }
