@@ -51,8 +51,8 @@ class Metazones {
   enum class Trust {
     kGood,
     kEndedEarly,  // the device made it full before its capacity was written; used again only if no good one is left
-    kNotReset,    // its last reset failed; not used until one succeeds
-    kBad,         // a write failed, or it is read-only; not used again in this mount
+    kNotReset,  // its last reset failed; not used until one succeeds
+    kBad,       // a write failed, or it is read-only; not used again in this mount
   };
   struct Target {
     ZoneId zone;
