@@ -40,8 +40,8 @@ struct QuestionLine {
 };
 
 inline constexpr QuestionLine kQuestions[] = {
-    {Question::kFullMount, "full-mount", false, "a volume full of logs is refused by every later mount"},
-    {Question::kFullMountWithBadZones, "full-mount-with-bad-zones", false,
+    {Question::kFullMount, "full-mount", true, "a volume full of logs is refused by every later mount"},
+    {Question::kFullMountWithBadZones, "full-mount-with-bad-zones", true,
      "the same, if zones have turned read-only, offline or full"},
     {Question::kTruncateAfterFlush, "truncate-after-flush", true,
      "a truncation takes back flushed bytes before its end, or brings back bytes that a flush had replaced"},
@@ -66,7 +66,7 @@ inline constexpr QuestionLine kQuestions[] = {
     {Question::kMetadataZoneDies, "metadata-zone-dies", true,
      "a metadata zone that dies during a log switch, and a power loss then, leave the volume read-only"},
     {Question::kRottenMetadata, "rotten-metadata", true, "one rotten metadata frame costs the volume"},
-    {Question::kDeadLogZone, "dead-log-zone", false, "a dead log zone loses synced bytes without a finding"},
+    {Question::kDeadLogZone, "dead-log-zone", true, "a dead log zone loses synced bytes without a finding"},
 };
 
 [[nodiscard]] bool Asks(Question question);

@@ -57,11 +57,15 @@ class World {
   bool MayTell(bool power_was_lost) const {
     return plan_.HasFaults() || (power_was_lost && shared_memory_.has_value());
   }
+  // A mount copies frames out of sync blocks; the zone that is kept for them may have died.
+  bool MayLackRoomToMount() const {
+    return plan_.HasFaults() && (plan_.geometry.random_area != 0 || !Asks(Question::kFullMountWithBadZones));
+  }
   VerifyOptions Allowed(const MountOptions& mount, bool notices) const {
     return {.mount = mount,
             .allow_notices = notices,
             .allow_no_space = plan_.HasFaults(),
-            .allow_no_mount = plan_.HasFaults() && !Asks(Question::kFullMountWithBadZones),
+            .allow_no_mount = MayLackRoomToMount(),
             .frees = plan_.ManyLogs() && !plan_.HasFaults(),
             .allow_full = plan_.Fills(),
             .allow_unsummed = MayReadFailWith(plan_.faults, Code::kIo)};
@@ -81,7 +85,7 @@ class World {
   std::shared_ptr<Volume> volume_;
   Crowd crowd_;
   SimDevice::Spared spared_;
-  std::vector<ZoneId> in_two_zones_;  // the metadata zones, if each frame is written to two of them
+  std::vector<ZoneId> in_two_zones_;   // the metadata zones, if each frame is written to two of them
   std::unique_ptr<CrashDevice> copy_;  // of all devices, from round `copied_in_`
   std::uint32_t copied_in_ = 0;
   std::string earlier_;  // history of the clients of earlier rounds
@@ -167,7 +171,7 @@ std::string World::Mount() {
     // Shows what a failed flush lost: the next mount could not find out in another way.
     if (device_->crash_device().dropped()) Take(device_->crash_device().Image(LossPolicy::KeepAll()));
     mounted = MountBorrowed(*device_, Options());
-    if (!mounted && mounted.error().code() == Code::kNoSpace && !Asks(Question::kFullMountWithBadZones)) {
+    if (!mounted && mounted.error().code() == Code::kNoSpace && MayLackRoomToMount()) {
       MountOptions without = Options();  // for a device full of logs, as in VerifyImage
       without.discard_unsynced = true;
       mounted = MountBorrowed(*device_, without);

@@ -27,7 +27,7 @@ struct VerifyOptions {
   MountOptions mount;           // of the first mount
   bool allow_notices = false;   // zones went bad, so a mount may have notices
   bool allow_no_space = false;  // zones went bad or were ended early
-  bool allow_no_mount = false;  // a mount may find no space for flushed bytes
+  bool allow_no_mount = false;  // a mount may find no space for flushed bytes, or for frames of sync blocks
   bool frees = false;           // deleting everything gives the space back
   bool allow_full = false;      // the device is full: the mount succeeds, a write may fail
   bool allow_unsummed = false;  // reads failed, perhaps of bytes that a truncation cut off
