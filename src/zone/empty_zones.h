@@ -3,6 +3,9 @@
 // The log's share: the zones that the log is short of, and at least one while the log waits. The log takes it, and copies do as a
 // last resort. Data never does, but the collector yields what the log can do without when nothing else can be gained.
 //
+// If the log uses sync blocks (wal/sync_area.h), one empty zone is the spare for a mount: it must copy frames out of them before
+// reclaim can move anything. Nobody else takes it, and it counts for nobody.
+//
 // Invariants
 //   each zone in phase kEmpty is here once; each zone in phase kDead counts in pending_resets()
 //   log_zones() counts the zones that the log holds
@@ -28,12 +31,17 @@ class EmptyZones {
   struct LogShare {
     std::uint32_t needs = 0;  // number of zones that the log needs to be fast
     std::uint32_t least = 0;  // those that it can't do without
+    std::uint32_t spare = 0;  // those that only a mount takes
   };
   explicit EmptyZones(LogShare log) : log_(log) { ZENFS_ASSERT(log.least <= log.needs); }
 
-  std::size_t size() const { return zones_.size(); }
-  bool empty() const { return zones_.empty(); }
-  // Removes the zone that was empty for the longest time, to spread wear. Precondition: !empty().
+  // Without the spare.
+  std::size_t size() const { return WithoutSpare(all()); }
+  bool empty() const { return size() == 0; }
+  // True if there is a zone, be it the spare.
+  bool HasForMount() const { return all() != 0; }
+  std::size_t all() const { return zones_.size(); }
+  // Removes the zone that was empty for the longest time, to spread wear. Precondition: !empty(), or HasForMount() in a mount.
   ZoneId Take();
   void Add(ZoneId zone) { zones_.push_back(zone); }
   // Returns a zone that was taken and not written. It is taken next.
@@ -43,8 +51,9 @@ class EmptyZones {
   std::size_t pending_resets() const { return pending_resets_; }
   void BeginReset() { ++pending_resets_; }
   void EndReset();
-  // Empty zones after all pending resets.
-  std::size_t size_after_resets() const { return zones_.size() + pending_resets_; }
+  // Empty zones after all pending resets, without the spare, and with it.
+  std::size_t size_after_resets() const { return WithoutSpare(all_after_resets()); }
+  std::size_t all_after_resets() const { return all() + pending_resets_; }
 
   // --- the log's share ---
   std::uint32_t log_zones() const { return log_zones_; }
@@ -67,6 +76,9 @@ class EmptyZones {
   bool WillHaveSpare() const { return size_after_resets() > kept_for_log(); }
 
  private:
+  std::size_t WithoutSpare(std::size_t zones) const {
+    return zones - std::min<std::size_t>(zones, log_.spare);
+  }
   std::size_t MissingOf(std::uint32_t wanted) const {
     const std::uint32_t missing = wanted > log_zones_ ? wanted - log_zones_ : 0;
     return std::max(missing, log_waits_ == 0 ? 0U : 1U);

@@ -23,7 +23,7 @@ TakenZone LogLoans::Take(LogLoan loan) {
   if (slots.exceeded() && !parts_.jobs.idle()) return {.outcome = TakeOutcome::kWait};
   const bool spares_headroom =
       borrow || (apart ? empty.size() > EmptyZones::kSpareForMount : parts_.room.SparesHeadroomForLog());
-  if (empty.empty() || !spares_headroom) {
+  if (!(borrow ? empty.HasForMount() : !empty.empty()) || !spares_headroom) {
     if (apart) return {.outcome = parts_.reclaim.AfterLogReclaim()};
     if (empty.pending_resets() == 0) phases_.ResetUnusedActives();
     return {.outcome = parts_.reclaim.AfterReclaim(WritePurpose::kData)};

@@ -9,7 +9,7 @@
 namespace zenfs {
 
 std::uint64_t RoomAccount::MeanZone() const {
-  const std::size_t zones = empty_.size_after_resets();
+  const std::size_t zones = empty_.all_after_resets();
   return zones == 0 ? 0 : table_.totals().pool / zones;
 }
 

@@ -18,7 +18,9 @@ SpaceReport ZonePool::Space() const {
   report.garbage = sum.garbage;
   report.lost = sum.lost;
   // The reserve is counted in mean capacities, because the device may have changed the capacity of some zones.
-  const std::size_t kept = std::min(parts_.empty.size_after_resets(), parts_.empty.least_kept_for_log());
+  const EmptyZones& empty = parts_.empty;
+  const std::size_t spare = empty.all_after_resets() - empty.size_after_resets();
+  const std::size_t kept = spare + std::min(empty.size_after_resets(), empty.least_kept_for_log());
   const std::uint64_t kept_bytes = parts_.room.MeanZone() * kept;
   report.log = sum.log + kept_bytes + sum.log_pool;
   const std::uint64_t room = sum.room + (sum.pool - kept_bytes);

@@ -14,13 +14,20 @@ struct ZoneCounts {
   std::uint64_t granted = 0;  // bytes
 };
 
+// A log device keeps its spare itself (LogLoans).
+EmptyZones::LogShare ShareOf(const ZonePoolSetup& setup) {
+  EmptyZones::LogShare share = setup.log;
+  share.spare = setup.plan.sync_zone && setup.geometry.log_zones == 0 ? EmptyZones::kSpareForMount : 0;
+  return share;
+}
+
 }  // namespace
 
 ZonePoolParts::ZonePoolParts(const ZonePoolSetup& pool_setup, std::size_t zones)
     : setup(pool_setup),
       table(zones),
       slots(setup.plan),
-      empty(setup.log),
+      empty(ShareOf(setup)),
       log_slots(PlanReturnedLogSlots(setup.geometry)),
       room(table, empty, setup.geometry.block_size, setup.headroom),
       reclaim({.table = table,
@@ -60,7 +67,7 @@ std::vector<std::string> ZonePoolParts::Check() const {
     expect(z.written <= z.capacity, "zone {} is written beyond its capacity", i);
   }
   expect(count.active == active.size(), "the list of active zones contains a zone twice");
-  expect(count.empty == empty.size() + log_empty.size(), "the list of empty zones is wrong");
+  expect(count.empty == empty.all() + log_empty.all(), "the list of empty zones is wrong");
   expect(count.dead == empty.pending_resets() + log_empty.pending_resets(),
          "the count of pending resets is wrong");
   expect(count.slots == slots.used() + log_slots.used(), "the count of slots is wrong");

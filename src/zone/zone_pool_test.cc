@@ -322,5 +322,19 @@ TEST(ZonePoolTest, InvariantsHoldUnderRandomUse) {
   }));
 }
 
+// Simulator, seed 6039: the headroom was room in written zones, and a mount found no zone for the frames of sync blocks.
+TEST(ZonePoolTest, OnlyAMountTakesTheSpareOfALogWithSyncBlocks) {
+  PoolBench bench(6, {.data = 8, .open_data = 8, .sync_zone = true});
+  const std::uint64_t free = bench.pool.Space().free;
+  EXPECT_EQ(free, 5 * PoolBench::kBlocksAZone * PoolBench::kBlock) << "of 6 zones";
+  std::vector<ClaimState> claims(5);
+  for (ClaimState& claim : claims) bench.Write(claim, Lifetime::kLong, PoolBench::kBlocksAZone);
+  EXPECT_EQ(bench.pool.Space().free, 0u);
+  ClaimState one_more;
+  EXPECT_EQ(bench.Take(one_more, Lifetime::kLong).outcome, TakeOutcome::kNoSpace);
+  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kNoSpace);
+  EXPECT_EQ(bench.pool.log().Take(LogLoan::kBorrow).outcome, TakeOutcome::kTaken);
+}
+
 }  // namespace
 }  // namespace zenfs::zone_pool_test
