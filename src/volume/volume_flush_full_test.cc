@@ -2,6 +2,7 @@
 #include "base/sync_point.h"
 #include "testing/small_tmpfs.h"
 #include "testing/unprivileged.h"
+#include "volume/check_volume.h"
 #include "volume/shared_buffers.h"
 #include "volume/volume_flush_test_rig.h"
 
@@ -106,6 +107,20 @@ TEST_F(VolumeFlushFull, AProperEndKeepsWhatWasFlushedAndSaysSo) {
   ASSERT_TRUE(Mount());
   EXPECT_TRUE(volume_->notices().empty());
   ExpectAll();
+}
+
+// Simulator, seed 3873: a frame that rotted then was taken for the end of its log.
+TEST_F(VolumeFlushFull, AProperEndSealsWhatIsOnTheDevice) {
+  FillUp();
+  FlushInto(120'000);
+  logs_.clear();
+  EXPECT_TRUE(IsOk(volume_->Unmount()));
+  ASSERT_EQ(volume_->notices().size(), 1u) << "bytes wait in memory";
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  for (const Finding& finding : report->findings) {
+    EXPECT_EQ(finding.text.find("are not sealed yet"), std::string::npos) << finding.text;
+  }
 }
 
 TEST_F(VolumeFlushFull, OnceThereIsRoomTheDeviceGetsWhatWaited) {

@@ -1,7 +1,8 @@
 // The last writes of a mount: the buffered bytes of open files and append buffers go to the device and are committed.
 //
-// The last commit seals the open windows of all logs and removes the place of the append buffers from the metadata. So after
-// a clean unmount each frame belongs to a sealed window, and a missing frame is damage, even the last one of a log.
+// The last commit seals the open windows of all logs and, unless they keep bytes for the next mount, removes the place of the
+// append buffers from the metadata. So after a clean unmount each frame belongs to a sealed window, and a missing frame is
+// damage, even the last one of a log.
 //
 // Threads: one at a time. The volume may be in use during WriteBackFlushed and EndBuffers, but not during the others.
 #pragma once

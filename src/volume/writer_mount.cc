@@ -79,7 +79,7 @@ Status WriterMount::Unmount() {
   const bool kept = written && *written == Written::kKept;
   if (kept) device_->notices.push_back(KeptText(parts.buffers->path()));
   parts.StopMoving(first.ok());
-  if (written && !kept) first.Update(parts.shutdown.SealLogs(end_buffers));
+  if (written) first.Update(parts.shutdown.SealLogs(end_buffers && !kept));
   if (first.ok() && !kept) parts.log.sync_area().Release();
   if (first.ok()) first = parts.metalog->health();
   parts.metalog->Stop();

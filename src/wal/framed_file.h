@@ -99,7 +99,7 @@ class FramedFile {
   std::vector<Piece> Pieces() const EXCLUDES(parts_.mutex);
   // For the unmount: the edit that seals the open window, which proves each of its frames. The caller
   // flushes the device before it commits the edit. None if the window is empty, or if bytes of the file are
-  // not on the device.
+  // neither on the device nor kept for the next mount.
   std::optional<SealLog> SealOfOpenWindow() const EXCLUDES(parts_.mutex);
 
   // A truncation or a cleaning that is not finished. The caller commits its edits and passes the result to
