@@ -144,7 +144,12 @@ void Client::WriteFile(const std::string& path, std::size_t count) {
 
 bool Client::GaveUp(const std::string& handle, const std::string& path) {
   if (!WasFull()) return false;
-  UnlinkWithoutSpace(path);
+  if (!IsOpen(handle) && model_.pending().contains(path)) {
+    model_.BeginUnlink(path);  // a new file is gone if its close finds no space
+    model_.Done();
+  } else {
+    UnlinkWithoutSpace(path);
+  }
   DropHandle(handle);
   return true;
 }
