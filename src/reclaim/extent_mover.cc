@@ -140,7 +140,7 @@ Status ExtentMover::SumPieces(const Extent& extent, const Pause& pause) {
     ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, Read(buffer, in_buffer, extent.place + at, length));
     const std::uint32_t crc = Crc32c(bytes.first(length));
     whole = Crc32cWhole(whole, crc, length);
-    sums_[extent.file_offset + at] = crc;
+    sums_[extent.file_offset + at] = {length, crc};
     if (pause) pause(SteadyNow() - begin);
   }
   window_begin_ = fits ? std::optional(extent.place) : std::nullopt;
@@ -152,7 +152,7 @@ Status ExtentMover::SumPieces(const Extent& extent, const Pause& pause) {
 // `front`.
 Result<ByteView> ExtentMover::ReadFront(const FileRecord& file, Extent& front) {
   const KnownCrc expected = SumOf(front);
-  if (sums_.contains(front.file_offset) && window_begin_ && front.place.value >= window_begin_->value &&
+  if (FindSum(front) != nullptr && window_begin_ && front.place.value >= window_begin_->value &&
       front.place.value + front.length <= window_begin_->value + window_bytes_) {
     front.crc = expected;
     return window_.memory.View(front.place - *window_begin_,
@@ -174,9 +174,14 @@ Result<ByteView> ExtentMover::Read(Buffer& buffer, std::uint64_t at, DeviceOffse
   return buffer.memory.View(at, bytes);
 }
 
-KnownCrc ExtentMover::SumOf(const Extent& front) const {
+const ExtentMover::Sum* ExtentMover::FindSum(const Extent& front) const {
   const auto sum = sums_.find(front.file_offset);
-  return sum != sums_.end() ? KnownCrc(sum->second) : front.crc;
+  return sum != sums_.end() && sum->second.length == front.length ? &sum->second : nullptr;
+}
+
+KnownCrc ExtentMover::SumOf(const Extent& front) const {
+  const Sum* const sum = FindSum(front);
+  return sum != nullptr ? KnownCrc(sum->crc) : front.crc;
 }
 
 // Copies `front` inside the device and compares the checksum of the copy. Returns false if the host must copy: the checksum is

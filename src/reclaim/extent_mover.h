@@ -71,6 +71,9 @@ class ExtentMover {
   [[nodiscard]] Result<std::vector<Extent>> MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause);
   [[nodiscard]] Status SumPieces(const Extent& extent, const Pause& pause);
   [[nodiscard]] Result<ByteView> ReadFront(const FileRecord& file, Extent& front);
+  struct Sum;
+  // Null if it is not known.
+  const Sum* FindSum(const Extent& front) const;
   KnownCrc SumOf(const Extent& front) const;
   [[nodiscard]] Result<bool> CopyInside(Extent& front, Lifetime lifetime, Copy& copy);
   bool LeaveToHost(std::size_t first, Copy& copy);
@@ -98,8 +101,12 @@ class ExtentMover {
   Buffer check_;
   Buffer window_;
   // State of the extents of the present file that are longer than a piece.
-  std::map<std::uint64_t, std::uint32_t> sums_;  // checksums of their pieces, by file offset
-  std::optional<DeviceOffset> window_begin_;     // place of the extent in window_; empty if it does not fit
+  struct Sum {
+    std::uint64_t length = 0;  // of the piece; an append to the file may have cut what is left of it since
+    std::uint32_t crc = 0;
+  };
+  std::map<std::uint64_t, Sum> sums_;         // of their pieces, by file offset
+  std::optional<DeviceOffset> window_begin_;  // place of the extent in window_; empty if it does not fit
   std::uint64_t window_bytes_ = 0;
 };
 
