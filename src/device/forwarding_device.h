@@ -28,7 +28,7 @@ class ForwardingDevice : public ZonedDevice {
   const std::string& name() const override { return inner_.name(); }
   OpenMode mode() const override { return inner_.mode(); }
   const std::string& identity() const override { return inner_.identity(); }
-  std::optional<std::uint32_t> owner() const override { return inner_.owner(); }
+  std::optional<DeviceOwner> owner() const override { return inner_.owner(); }
   std::vector<std::string> notices() const override { return inner_.notices(); }
   std::uint64_t emulation_cpu_ns() const override { return inner_.emulation_cpu_ns(); }
   JoinedParts parts() const override { return inner_.parts(); }

@@ -75,7 +75,7 @@ class JoinedDevice final : public ZonedDevice {
   const std::string& name() const override { return name_; }
   OpenMode mode() const override { return main_->mode(); }
   const std::string& identity() const override { return identity_; }
-  std::optional<std::uint32_t> owner() const override { return main_->owner(); }
+  std::optional<DeviceOwner> owner() const override { return main_->owner(); }
   std::vector<std::string> notices() const override {
     std::vector<std::string> notices = main_->notices();
     std::ranges::move(logs_->notices(), std::back_inserter(notices));

@@ -30,6 +30,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "device/device_owner.h"
 #include "device/geometry.h"
 #include "device/zone_info.h"
 
@@ -94,8 +95,8 @@ class ZonedDevice {
   // Identifies this device until the host restarts; differs even from that of a byte-wise copy. Empty if the device can't
   // be opened again after it is closed (a device in memory).
   virtual const std::string& identity() const = 0;
-  // The owner of the device's node or file, who can change every byte of it. Nothing for a device in memory.
-  virtual std::optional<std::uint32_t> owner() const { return std::nullopt; }
+  // Nothing for a device in memory.
+  virtual std::optional<DeviceOwner> owner() const { return std::nullopt; }
   // Warnings about the device, one line each. A mount adds them to its notices.
   virtual std::vector<std::string> notices() const { return {}; }
 

@@ -34,7 +34,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenLogs(const DeviceUri& uri, OpenMode mod
 struct MainDevice {
   DeviceUri uri;
   std::string identity;
-  std::optional<std::uint32_t> owner;
+  std::optional<DeviceOwner> owner;
   Superblock superblock;
 };
 
@@ -42,7 +42,7 @@ struct MainDevice {
 struct LogDevice {
   DeviceUri uri;
   std::string identity;
-  std::optional<std::uint32_t> owner;
+  std::optional<DeviceOwner> owner;
   Superblock superblock;
   std::optional<PairRecord> record;  // of the last mount
 };
@@ -87,11 +87,13 @@ enum class Bond {
   kMoved,        // both may have been copied or moved together, or only the log device moved
   kOfOriginal,   // the main device is a copy, and the log device is the original's
   kLogsCopied,   // the log device is a copy, and the main device is the original
-  kLessTrusted,  // the main device's owner could lead to a device of somebody else
+  // Others may change the one than the other. So the main device may lead to a device of somebody else, or the log device may
+  // be a forgery: what it says of the last mount proves nothing.
+  kOthers,
 };
 
 Bond BondOf(const MainDevice& main, const LogDevice& logs) {
-  if (main.owner && logs.owner && *main.owner != 0 && *main.owner != *logs.owner) return Bond::kLessTrusted;
+  if (main.owner && logs.owner && *main.owner != *logs.owner) return Bond::kOthers;
   const PairRecord record = logs.record.value_or(PairRecord{});
   const Sameness of_main =
       Compare(main.uri, main.identity, record.main_identity, record.boot, logs.superblock.peer);
@@ -104,15 +106,21 @@ Bond BondOf(const MainDevice& main, const LogDevice& logs) {
   return of_logs == Sameness::kSame ? Bond::kOfOriginal : Bond::kMoved;
 }
 
+std::string Describe(const DeviceOwner& owner) {
+  std::string text = fmt::format("user {}", owner.user);
+  if (owner.group) text += fmt::format(" and group {}", *owner.group);
+  return owner.everybody ? "everybody" : text;
+}
+
 std::unexpected<Error> RefuseBond(const MainDevice& main, const LogDevice& logs, Bond bond) {
   const std::string main_name = NameOf(main.uri);
   const std::string logs_name = NameOf(logs.uri);
-  if (bond == Bond::kLessTrusted) {
+  if (bond == Bond::kOthers) {
     return Fail(
         Code::kPermission,
-        fmt::format("{} belongs to user {} and leads to its logs on {}, which belongs to user {}; if you "
-                    "trust it, name that device: ?waldev:{}",
-                    main_name, *main.owner, logs_name, *logs.owner, logs_name));
+        fmt::format("{} may be changed by {}, and {}, which has its logs, by {}; if you trust both, name the "
+                    "second one: ?waldev:{}",
+                    main_name, Describe(*main.owner), logs_name, Describe(*logs.owner), logs_name));
   }
   if (bond == Bond::kLogsCopied) {
     return Fail(

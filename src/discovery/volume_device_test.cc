@@ -241,6 +241,36 @@ TEST_F(VolumeDeviceTest, ADeviceOfAnotherUserIsOpenedOnlyByName) {
   ExpectJoined(Open("main.img", "logs.img"), "logs.img");
 }
 
+// What a log device says of its last mount, its maker may have forged.
+TEST_F(VolumeDeviceTest, ALogDeviceThatOthersMayChangeIsOpenedOnlyByName) {
+  MakePair("main.img", "logs.img");
+  NoteMount("main.img", "logs.img");
+  constexpr uid_t kNobody = 65534;
+  const std::string logs = directory_.File("logs.img");
+  for (const mode_t mode : {0666, 0660}) {
+    ASSERT_EQ(::chmod(logs.c_str(), mode), 0);
+    EXPECT_THAT(ErrorOf(Open("main.img"), Code::kPermission),
+                HasSubstr(mode == 0666 ? "by everybody" : "and group"));
+    ExpectJoined(Open("main.img", "logs.img"), "logs.img");
+  }
+  ASSERT_EQ(::chmod(logs.c_str(), 0600), 0);
+  ExpectJoined(Open("main.img"), "logs.img");
+  if (::chown(logs.c_str(), kNobody, kNobody) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_THAT(ErrorOf(Open("main.img"), Code::kPermission), HasSubstr("user 65534"));
+}
+
+TEST_F(VolumeDeviceTest, ADeviceOfAnotherUserDeniesNoMount) {
+  MakePair("main.img", "logs.img");
+  NoteMount("main.img", "logs.img");
+  Copy("logs.img", "moved.img");
+  List(directory_.File("moved.img"));
+  Copy("logs.img", "foreign.img");
+  List(directory_.File("foreign.img"));
+  ASSERT_EQ(::chmod(directory_.File("foreign.img").c_str(), 0666), 0);
+  Copy("main.img", "elsewhere/main2.img");
+  ExpectJoined(Open("elsewhere/main2.img"), "moved.img");
+}
+
 TEST_F(VolumeDeviceTest, LooksTellTheTwoDevicesApart) {
   const Uuid uuid = MakePair("main.img", "logs.img");
   const Contents main = Probe(Emulated(directory_.File("main.img")));

@@ -55,7 +55,9 @@ std::uint64_t LogZoneCapacity(const MountedDevice& device, const std::vector<Zon
 // what still waits.
 std::optional<std::uint32_t> UserOfBuffers(const MountedDevice& device, const State& state) {
   const SetBufferPlace& last = state.buffers();
-  return last.key.empty() ? device.device->owner() : last.maker;
+  if (!last.key.empty()) return last.maker;
+  const auto owner = device.device->owner();
+  return owner ? std::optional(owner->user) : std::nullopt;
 }
 
 Status StartReclaim(VolumeParts& parts) {

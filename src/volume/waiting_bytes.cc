@@ -22,7 +22,7 @@ WhoseBuffers BuffersOf(const State& state, const Uuid& volume, const ZonedDevice
                      .epoch = state.epoch(),
                      .boot = BootId(),
                      .key = buffers.key};
-  if (const auto owner = device.owner()) whose.owners.push_back(*owner);
+  if (const auto owner = device.owner()) whose.owners.push_back(owner->user);
   if (!buffers.key.empty()) whose.owners.push_back(buffers.maker);
   return whose;
 }

@@ -90,7 +90,7 @@ Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const
   parts.name = "dev:" + facts.name;
   parts.identity = "dev:" + facts.identity;
   struct stat node_status{};
-  if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = node_status.st_uid;
+  if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = DeviceOwner::Of(node_status);
   parts.mode = mode;
   parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
   parts.kernel_pointers = KernelPlugsZoneWrites(release);

@@ -42,7 +42,7 @@ class EmulatedDevice final : public EmulatorDevice {
   const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return name_; }
   const std::string& identity() const override { return identity_; }
-  std::optional<std::uint32_t> owner() const override { return store_->Owner(); }
+  std::optional<DeviceOwner> owner() const override { return store_->Owner(); }
   OpenMode mode() const override { return mode_; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;

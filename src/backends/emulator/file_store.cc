@@ -41,10 +41,10 @@ std::string FileStore::Identity() const {
   return fmt::format("file:{:x}:{}", status.st_dev, status.st_ino);
 }
 
-std::optional<std::uint32_t> FileStore::Owner() const {
+std::optional<DeviceOwner> FileStore::Owner() const {
   struct stat status{};
   if (::fstat(file_.fd(), &status) != 0) return std::nullopt;
-  return status.st_uid;
+  return DeviceOwner::Of(status);
 }
 
 // A copy of the file may have holes in its tables (cp --sparse=always), for which a full host would

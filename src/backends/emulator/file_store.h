@@ -49,7 +49,7 @@ class FileStore final : public Store {
   // Device and inode number of the host's file: they survive `mv`; a copy has others.
   std::string Identity() const override;
   Status Check() const override { return file_.Check(); }
-  std::optional<std::uint32_t> Owner() const override;
+  std::optional<DeviceOwner> Owner() const override;
   Status Sync() override;
 
   // Makes the bytes zeros, and frees their space if the host can and the file does not keep it. They must lie in one zone.

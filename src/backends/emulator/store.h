@@ -13,6 +13,7 @@
 #include "backends/emulator/zone_state.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "device/device_owner.h"
 #include "model/units.h"
 
 namespace zenfs {
@@ -58,7 +59,7 @@ class Store {
   // See ZonedDevice::identity.
   virtual std::string Identity() const = 0;
   // See ZonedDevice::owner.
-  virtual std::optional<std::uint32_t> Owner() const { return std::nullopt; }
+  virtual std::optional<DeviceOwner> Owner() const { return std::nullopt; }
 
   // Makes all of the above durable on the host's stable media, if the store was opened with that
   // option.

@@ -88,7 +88,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenNvmeDevice(const std::string& node, Ope
   parts.name = "nvme:" + std::filesystem::path(path).filename().string();
   parts.identity = "dev:" + facts.identity;  // that of the block device, for buffers and locks of either
   struct stat node_status{};
-  if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = node_status.st_uid;
+  if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = DeviceOwner::Of(node_status);
   parts.mode = mode;
   parts.data = commands;
   parts.appends = commands;

@@ -76,7 +76,7 @@ Result<std::unique_ptr<ZoneDirectory>> ZoneDirectory::Open(const std::string& pa
     }
     directory->granted_ |= st.st_mode & (kRead | kWrite);
     directory->device_ = st.st_dev;
-    directory->owner_ = st.st_uid;
+    directory->owner_ = DeviceOwner::Of(st);
     directory->block_size_ = static_cast<std::uint32_t>(st.st_blksize);
   }
   return directory;

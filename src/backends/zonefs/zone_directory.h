@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backends/zonefs/zone_files.h"
+#include "device/device_owner.h"
 
 namespace zenfs {
 
@@ -24,8 +25,8 @@ class ZoneDirectory final : public ZoneFiles {
   [[nodiscard]] Status Lock() const;
 
   dev_t device() const { return device_; }
-  // User id of the owner of the zone files.
-  uid_t owner() const { return owner_; }
+  // Of the zone files.
+  const DeviceOwner& owner() const { return owner_; }
   // The permission bits that any zone file has.
   mode_t granted() const { return granted_; }
   // Checks by owner, group and bits whether this process may read, or read and write, the files.
@@ -49,7 +50,7 @@ class ZoneDirectory final : public ZoneFiles {
   const std::string path_;
   const UniqueFd fd_;
   dev_t device_ = 0;
-  uid_t owner_ = 0;
+  DeviceOwner owner_;
   std::uint32_t count_ = 0;
   std::uint32_t block_size_ = 0;
   mode_t granted_ = 0;

@@ -27,7 +27,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   struct Parts {
     std::string name;
     std::string identity;
-    std::optional<std::uint32_t> owner{};
+    std::optional<DeviceOwner> owner{};
     OpenMode mode = OpenMode::kReadOnly;
     std::unique_ptr<ZoneFiles> files;
     ZoneWriters::Limits limits;
@@ -47,7 +47,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   const std::string& name() const override { return parts_.name; }
   OpenMode mode() const override { return parts_.mode; }
   const std::string& identity() const override { return parts_.identity; }
-  std::optional<std::uint32_t> owner() const override { return parts_.owner; }
+  std::optional<DeviceOwner> owner() const override { return parts_.owner; }
   std::vector<std::string> notices() const override { return parts_.notices; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
