@@ -134,12 +134,18 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
 Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
                                         const std::vector<std::uint32_t>& trusted, std::uint64_t bytes_max) {
   const bool take_over = access == Access::kTakeOver;
-  const int flags = (take_over ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-  UniqueFd fd = UniqueFd::Opened([&] { return open(path.c_str(), flags); });
-  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
+  // A device may name any file of the host. So its kind is looked at before it is opened, which alone may have effects: a
+  // waiting writer of a pipe would lose its bytes.
+  const UniqueFd named(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!named.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
   struct stat status{};
-  if (fstat(fd.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path));
+  if (fstat(named.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path));
   ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path, trusted));
+  if (!IsTmpfs(named.get())) return Fail(Code::kCorruption, fmt::format("{}: is not on a tmpfs", path));
+  const std::string same = fmt::format("/proc/self/fd/{}", named.get());
+  UniqueFd fd =
+      UniqueFd::Opened([&] { return open(same.c_str(), (take_over ? O_RDWR : O_RDONLY) | O_CLOEXEC); });
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
   SharedMemory opened(std::move(fd), path);
   opened.file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
@@ -159,7 +165,8 @@ Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
   for (std::uint64_t at = 0; at < memory_.size();) {
     ZENFS_ASSIGN_OR_RETURN(at, SkipHole(at, size));
     if (at >= memory_.size()) break;
-    const ByteSpan rest = memory_.subspan(at);
+    ZENFS_ASSIGN_OR_RETURN(const std::uint64_t end, EndOfData(at, memory_.size()));
+    const ByteSpan rest = memory_.subspan(at, end - at);
     const ssize_t n = pread(fd_.get(), rest.data(), rest.size(), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return FailErrno(errno, fmt::format("{}: can't be read", path_));
@@ -204,6 +211,14 @@ Result<std::uint64_t> SharedMemory::SkipHole(std::uint64_t at, std::uint64_t siz
   if (fstat(fd_.get(), &now) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path_));
   if (static_cast<std::uint64_t>(now.st_size) < size) return Fail(Shortened());
   return size;
+}
+
+// Reading a hole would take memory for it.
+Result<std::uint64_t> SharedMemory::EndOfData(std::uint64_t at, std::uint64_t size) const {
+  const off_t hole = lseek(fd_.get(), static_cast<off_t>(at), SEEK_HOLE);
+  if (hole < 0 && errno == ENXIO) return Fail(Shortened());
+  if (hole < 0) return FailErrno(errno, fmt::format("{}: can't be searched for holes", path_));
+  return std::clamp(static_cast<std::uint64_t>(hole), at, size);
 }
 
 Status SharedMemory::Allocate(std::uint64_t offset, std::uint64_t bytes) {

@@ -104,6 +104,8 @@ class SharedMemory {
   [[nodiscard]] Status Load(const struct stat& status, std::uint64_t bytes_max);
   // Where the next data of the file of `size` bytes begins, from `at` on; `size` if there is none.
   [[nodiscard]] Result<std::uint64_t> SkipHole(std::uint64_t at, std::uint64_t size) const;
+  // Where the data that begins at `at` ends, at most `size`.
+  [[nodiscard]] Result<std::uint64_t> EndOfData(std::uint64_t at, std::uint64_t size) const;
   Error Shortened() const;
   void Unmap();
 

@@ -2,12 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <signal.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/random.h"
 #include "base/sync_point.h"
@@ -133,6 +139,50 @@ TEST_F(SharedMemoryTest, WhatWasNotAllocatedTakesNoMemoryAndReadsAsZeros) {
   ASSERT_EQ(opened->view().size(), 4 * kBytes);
   EXPECT_EQ(opened->view()[3 * kBytes - 1], std::byte{42});
   EXPECT_EQ(opened->view()[4 * kBytes - 1], std::byte{0});
+}
+
+std::size_t ResidentPages(ByteView memory) {
+  std::vector<unsigned char> pages(memory.size() / 4096);
+  EXPECT_EQ(mincore(const_cast<std::byte*>(memory.data()), memory.size(), pages.data()), 0);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+TEST_F(SharedMemoryTest, HolesOfAFileTakeNoMemory) {
+  constexpr std::uint64_t kLarge = 256u << 20;
+  {
+    auto made = SharedMemory::Create(own_, "a", kLarge, kBytes);
+    ASSERT_TRUE(made);
+    std::memcpy(made->memory().data(), "head", 4);
+    ASSERT_TRUE(made->Allocate(kLarge / 2, kBytes).ok());
+    std::memcpy(made->memory().data() + kLarge / 2, "tail", 4);
+  }
+  const auto opened = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead);
+  ASSERT_TRUE(opened) << opened.error().ToString();
+  EXPECT_LE(ResidentPages(opened->view()), 4 * kBytes / 4096);
+  EXPECT_EQ(AsText(opened->view().subspan(kLarge / 2, 4)), "tail");
+}
+
+// A device may name any file of the host. The open of a pipe would let its writer go on, and lose what it writes.
+TEST_F(SharedMemoryTest, APipeIsNotOpened) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  ASSERT_GE(inotify_add_watch(events, Path("pipe").c_str(), IN_OPEN), 0);
+  for (const auto access : {SharedMemory::Access::kRead, SharedMemory::Access::kTakeOver}) {
+    EXPECT_EQ(CodeOf(SharedMemory::Open(Path("pipe"), access)), Code::kCorruption);
+    char event[sizeof(inotify_event) + NAME_MAX + 1];
+    EXPECT_EQ(read(events, event, sizeof event), -1) << "it was opened";
+  }
+  close(events);
+}
+
+TEST_F(SharedMemoryTest, AFileThatIsNotOnATmpfsIsRefused) {
+  char path[] = "/var/tmp/zenfs-test-XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  close(fd);
+  EXPECT_EQ(CodeOf(SharedMemory::Open(path, SharedMemory::Access::kRead)), Code::kCorruption);
+  unlink(path);
 }
 
 TEST_F(SharedMemoryTest, AFileShortenedDuringTheReadDoesNotKillTheReader) {
