@@ -115,6 +115,7 @@ void Model::Promote(Tree& durable, Tree& pending, const ModelFileRef& file) cons
 
 void Model::Begin(Change change) {
   alternatives_ = {change.durable};
+  perhaps_.clear();
   after_ = std::move(change);
 }
 
@@ -207,13 +208,16 @@ void Model::BeginSyncDirectory(const std::string& directory) {
   for (const auto& [path, file] : pending_) {
     if (Parent(path) == directory) files.push_back(file);
   }
+  BeginPromotions(files);
+}
+
+void Model::BeginPromotions(const std::vector<ModelFileRef>& files) {
   Change change{durable_, pending_};
-  for (std::size_t mask = 1; mask < std::size_t{1} << files.size(); ++mask) {
-    change = {durable_, pending_};
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      if ((mask >> i & 1) != 0) Promote(change.durable, change.pending, files[i]);
+  for (const ModelFileRef& file : files) {
+    for (const auto& [path, each] : pending_) {
+      if (each == file) perhaps_[path] = file;
     }
-    alternatives_.push_back(change.durable);
+    Promote(change.durable, change.pending, file);
   }
   after_ = std::move(change);
 }
@@ -225,6 +229,8 @@ void Model::BeginUnlink(const std::string& path) {
   // If a call for this file has failed, what it may have done can be there until the file is deleted.
   then_.clear();
   std::vector<Tree> failed = std::move(alternatives_);
+  if (!perhaps_.empty()) failed.push_back(durable_);
+  for (const auto& [perhaps, file] : perhaps_) failed.back()[perhaps] = file;
   Begin(std::move(change));
   alternatives_.insert(alternatives_.end(), failed.begin(), failed.end());
 }
@@ -287,15 +293,7 @@ void Model::BeginUnmount(const std::vector<ModelFileRef>& open) {
       then_[file] = {then};
     }
   }
-  Change change{durable_, pending_};
-  for (std::size_t mask = 1; mask < std::size_t{1} << promoted.size(); ++mask) {
-    change = {durable_, pending_};
-    for (std::size_t i = 0; i < promoted.size(); ++i) {
-      if ((mask >> i & 1) != 0) Promote(change.durable, change.pending, promoted[i]);
-    }
-    alternatives_.push_back(change.durable);
-  }
-  after_ = std::move(change);
+  BeginPromotions(promoted);
 }
 
 void Model::Done() {
@@ -305,18 +303,32 @@ void Model::Done() {
   }
   for (auto& [file, variants] : then_) file->variants = std::move(variants);
   alternatives_.clear();
+  perhaps_.clear();
   after_.reset();
   then_.clear();
+}
+
+Tree Model::WithPerhaps(const FoundTree& found, CrashKind kind) const {
+  Tree tree = durable_;
+  for (const auto& [path, file] : perhaps_) {
+    const auto it = found.find(path);
+    if (it == found.end()) continue;
+    const bool replaces = tree.contains(path);
+    if (!replaces || WhyNotFile(*file, it->second, kind).empty()) tree[path] = file;
+  }
+  return tree;
 }
 
 std::string Model::WhyNot(const FoundTree& found, CrashKind kind) const {
   std::string why = WhyNotTree(durable_, found, kind);
   if (why.empty()) return {};
-  for (const Tree& tree : alternatives_) {
+  const auto allows = [&](const Tree& tree) {
     const std::string other = WhyNotTree(tree, found, kind);
-    if (other.empty()) return {};
-    why += "; or, with what was under way: " + other;
-  }
+    if (!other.empty()) why += "; or, with what was under way: " + other;
+    return other.empty();
+  };
+  if (std::ranges::any_of(alternatives_, allows)) return {};
+  if (!perhaps_.empty() && allows(WithPerhaps(found, kind))) return {};
   return why;
 }
 

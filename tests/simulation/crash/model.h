@@ -85,6 +85,10 @@ class Model final : public Expectation {
   };
 
   void BeginFlushPlain(ModelFile& file);
+  // A call that makes these pending files durable, in any order.
+  void BeginPromotions(const std::vector<ModelFileRef>& files);
+  // durable_ with those files of perhaps_ that were found.
+  Tree WithPerhaps(const FoundTree& found, CrashKind kind) const;
   bool IsPending(const ModelFile& file) const;
   void Promote(Tree& durable, Tree& pending, const ModelFileRef& file) const;
   void Begin(Change change);
@@ -93,6 +97,7 @@ class Model final : public Expectation {
   Tree durable_;
   Tree pending_;
   std::vector<Tree> alternatives_;                     // alternatives to durable_ during a call
+  Tree perhaps_;                                       // files that it may add to durable_, each for itself
   std::optional<Change> after_;                        // the outcome of that call
   std::map<ModelFileRef, std::vector<Variant>> then_;  // the variants of the files after that call
 };
