@@ -11,6 +11,7 @@ set(ZENFS_SOURCES_testing
   testing/loss.cc
   testing/plain_zone_files.cc
   testing/sim_scheduler.cc
+  testing/split_device.cc
   testing/temp_directory.cc
   testing/watched_device.cc
   testing/zone_image.cc

@@ -47,7 +47,8 @@ struct StepId {
 struct Plan {
   std::uint64_t seed = 0;
   EmulatorGeometry geometry;
-  // The last zones, and so many of the limits of open and active zones, are those of a second device for logs; 0: none.
+  // The last zones, and so many of the limits of open and active zones, are those of a second device for logs,
+  // with those of the pair key; 0: none.
   std::uint32_t log_zones = 0;
   std::uint32_t log_max_active = 0;
   std::optional<std::uint64_t> wal_buffer_bytes;  // MountOptions

@@ -8,9 +8,8 @@
 #include "aside/asides.h"
 #include "crash/verify.h"
 #include "crowd.h"
+#include "device/joined_device.h"
 #include "questions.h"
-#include "testing/borrowed_device.h"
-#include "volume/format_volume.h"
 #include "world/allowed_errors.h"
 #include "world/memory_images.h"
 #include "world/shared_memory_files.h"
@@ -37,6 +36,7 @@ class World {
   const Round& round() const { return plan_.rounds[round_number_]; }
   bool is_last_round() const { return round_number_ + 1 == plan_.rounds.size(); }
 
+  std::unique_ptr<CrashDevice> MakeDevice() const;
   std::string Start();
   std::string LeaveForeignMemory();
   std::string RunRound(std::uint32_t number);
@@ -110,6 +110,13 @@ void World::Drop() {
   volume_.reset();
 }
 
+std::unique_ptr<CrashDevice> World::MakeDevice() const {
+  auto device = std::make_unique<CrashDevice>(plan_.geometry);
+  if (plan_.shared_memory) device->SetIdentity(kIdentity);
+  if (plan_.log_zones != 0) device->SplitLogs(plan_.log_zones, plan_.log_max_active);
+  return device;
+}
+
 std::string World::Start() {
   if (plan_.shared_memory) {
     auto files = SharedMemoryFiles::Create();
@@ -117,11 +124,8 @@ std::string World::Start() {
     shared_memory_.emplace(*std::move(files));
     if (std::string why = LeaveForeignMemory(); !why.empty()) return why;
   }
-  auto device = std::make_unique<CrashDevice>(plan_.geometry);
-  if (plan_.shared_memory) device->SetIdentity(kIdentity);
-  if (plan_.log_zones != 0) device->SplitLogs(plan_.log_zones, plan_.log_max_active);
-  device_ = std::make_unique<SimDevice>(std::move(device), plan_.seed);
-  const auto formatted = FormatVolume(*device_, {.log_device_name = "simulated logs"});
+  device_ = std::make_unique<SimDevice>(MakeDevice(), plan_.seed);
+  const auto formatted = FormatBorrowed(*device_);
   if (!formatted) return "mkfs: " + formatted.error().ToString();
   const std::vector<ZoneId>& metadata = formatted->metadata_zones;
   if (formatted->metadata_copies == 2) in_two_zones_ = metadata;
@@ -139,6 +143,12 @@ std::string World::Start() {
                                faults.finish_error == 0 && faults.report_error == 0;
   if (!in_two_zones_.empty() && only_zones_fail && Asks(Question::kMetadataZoneDies))
     spared_ = {.one_may_die = {metadata.begin(), metadata.end()}};
+  // Of the two zones of the pair key, the last ones of the device, one may turn read-only.
+  if (plan_.log_zones != 0) {
+    const ZoneId first(plan_.geometry.zones - kPairZones), second(plan_.geometry.zones - 1);
+    spared_.turning_bad.insert(second);
+    spared_.turning_offline.insert({first, second});
+  }
   device_->Spare(spared_);
   return {};
 }
@@ -146,8 +156,8 @@ std::string World::Start() {
 // Creates append buffers of another volume, left by a process that died, for a device with the same
 // identity.
 std::string World::LeaveForeignMemory() {
-  CrashDevice device(plan_.geometry);
-  device.SetIdentity(kIdentity);
+  const std::unique_ptr<CrashDevice> made_device = MakeDevice();
+  CrashDevice& device = *made_device;
   if (const Status made = Mkfs(device); !made.ok())
     return "mkfs of another volume: " + made.error().ToString();
   auto mounted = MountBorrowed(device, Options());

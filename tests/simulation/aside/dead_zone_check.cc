@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "device/read_only_view.h"
-#include "volume/check_volume.h"
 
 namespace zenfs {
 namespace {
@@ -37,7 +35,7 @@ Result<Healthy> LookAtHealthy(const CrashDevice& device, const MountOptions& opt
   const auto image = device.Image(LossPolicy::KeepAll());
   Healthy healthy;
   {
-    ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> reader, Volume::Mount(MakeReadOnlyView(*image), {}));
+    ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> reader, MountReader(*image));
     ZENFS_ASSIGN_OR_RETURN(const FoundTree found, Find(*reader));
     ZENFS_RETURN_IF_ERROR(AddPlaces(*reader, found, healthy));
   }
@@ -66,7 +64,7 @@ std::vector<ZoneId> Mortal(const CrashDevice& device, const DeadZoneCheck& check
 
 // The text of all errors of a check.
 std::string Errors(CrashDevice& image) {
-  const auto report = CheckVolume(image, {.read_data = true, .progress = {}});
+  const auto report = CheckBorrowed(image);
   if (!report) return report.error().ToString();
   std::string text;
   for (const Finding& finding : report->findings) {

@@ -6,7 +6,6 @@
 
 #include "backup/backup.h"
 #include "crash/verify.h"
-#include "device/read_only_view.h"
 #include "world/shared_memory_files.h"
 
 namespace zenfs {
@@ -50,7 +49,7 @@ BackupResult CompareBackup(Volume& volume, const FoundTree& found) {
 
 std::string WhyNotRead(CrashDevice& image, const ReaderCheck& check) {
   const std::uint64_t before = image.commands();
-  auto mounted = Volume::Mount(MakeReadOnlyView(image), {});
+  auto mounted = MountReader(image);
   if (!mounted) return "a read-only mount: " + mounted.error().ToString();
   const std::shared_ptr<Volume> reader = *std::move(mounted);
   const auto found = Find(*reader);

@@ -8,7 +8,6 @@
 
 #include "aside/reader_check.h"
 #include "testing/empty_zone.h"
-#include "volume/scrub.h"
 
 namespace zenfs {
 namespace {
@@ -192,7 +191,7 @@ bool BlamesRightly(const Finding& finding, const RottenFile& file) {
 
 // Whether a scrub finds the rotten byte; an error if it finds anything else.
 Result<bool> IsFound(CrashDevice& image, const RottenFile& file) {
-  const auto scrubbed = ScrubVolume(image, {});
+  const auto scrubbed = ScrubBorrowed(image);
   if (!scrubbed) return Fail(scrubbed.error());
   bool found = false;
   for (const Finding& finding : scrubbed->findings) {

@@ -6,10 +6,8 @@
 #include <cstdlib>
 
 #include "base/aligned_buffer.h"
-#include "testing/borrowed_device.h"
-#include "volume/check_volume.h"
-#include "volume/format_volume.h"
-#include "volume/scrub.h"
+#include "testing/split_device.h"
+#include "volume/format_two_devices.h"
 #include "volume/shared_buffers.h"
 
 namespace zenfs {
@@ -151,11 +149,37 @@ std::string WhyNotAny(const FoundTree& found, CrashKind kind,
 }
 
 Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device, const MountOptions& options) {
-  return Volume::Mount(Borrow(device), options);
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> joined, BorrowJoined(device));
+  return Volume::Mount(std::move(joined), options);
+}
+
+Result<std::shared_ptr<Volume>> MountReader(ZonedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> joined, BorrowJoined(device, OpenMode::kReadOnly));
+  return Volume::Mount(std::move(joined), {});
+}
+
+Result<CheckReport> CheckBorrowed(ZonedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<ZonedDevice> joined, BorrowJoined(device));
+  return CheckVolume(*joined, {.read_data = true, .progress = {}});
+}
+
+Result<ScrubReport> ScrubBorrowed(ZonedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<ZonedDevice> joined, BorrowJoined(device));
+  return ScrubVolume(*joined, {});
+}
+
+Result<FormatReport> FormatBorrowed(ZonedDevice& device) {
+  if (!IsSplit(device)) return FormatVolume(device, {});
+  const SplitParts parts = Split(device, OpenMode::kExclusive);
+  return FormatTwoDevices({.main = *parts.main,
+                           .logs = *parts.logs,
+                           .main_name = parts.main->name(),
+                           .logs_name = parts.logs->name()},
+                          {});
 }
 
 Status Mkfs(ZonedDevice& device) {
-  const auto formatted = FormatVolume(device, {});
+  const auto formatted = FormatBorrowed(device);
   if (!formatted) return Fail(formatted.error());
   return {};
 }
@@ -173,7 +197,7 @@ Result<FoundTree> FindDurable(CrashDevice& image, const MountOptions& options) {
 }
 
 std::string FirstCheckError(ZonedDevice& image, bool allow_damaged_buffers, bool allow_offline) {
-  const auto report = CheckVolume(image, {.read_data = true, .progress = {}});
+  const auto report = CheckBorrowed(image);
   if (!report) return report.error().ToString();
   for (const Finding& finding : report->findings) {
     if (finding.severity != Severity::kError) continue;
@@ -190,7 +214,7 @@ std::string FirstCheckError(ZonedDevice& image, bool allow_damaged_buffers, bool
 }
 
 std::string FirstScrubError(ZonedDevice& image, bool allow_unsummed) {
-  const auto report = ScrubVolume(image, {});
+  const auto report = ScrubBorrowed(image);
   if (!report) return report.error().ToString();
   if (const Finding* const error = FirstError(report->findings); error != nullptr) return error->text;
   if (allow_unsummed || report->bytes_without_checksum == 0) return "";

@@ -7,11 +7,20 @@
 
 #include "expectation.h"
 #include "testing/crash_device.h"
+#include "volume/check_volume.h"
+#include "volume/format_volume.h"
+#include "volume/scrub.h"
 
 namespace zenfs {
 
+// The devices of these calls may be split (testing/split_device.h): then the volume is on its two parts.
 [[nodiscard]] Result<std::shared_ptr<Volume>> MountBorrowed(ZonedDevice& device,
                                                             const MountOptions& options = {});
+// A read-only mount.
+[[nodiscard]] Result<std::shared_ptr<Volume>> MountReader(ZonedDevice& device);
+[[nodiscard]] Result<CheckReport> CheckBorrowed(ZonedDevice& device);
+[[nodiscard]] Result<ScrubReport> ScrubBorrowed(ZonedDevice& device);
+[[nodiscard]] Result<FormatReport> FormatBorrowed(ZonedDevice& device);
 [[nodiscard]] Status Mkfs(ZonedDevice& device);
 
 // Empty if `image` is well, otherwise the error. Checks that the volume mounts, that each of

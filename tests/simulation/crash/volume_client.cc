@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "device/read_only_view.h"
 #include "testing/empty_zone.h"
+#include "verify.h"
 
 namespace zenfs {
 
@@ -77,7 +77,7 @@ void VolumeClient::EmptyZones() {
 void VolumeClient::ReadBeside(ZonedDevice& device, CrashKind kind) {
   if (failed()) return;
   const auto read = [&]() -> Result<FoundTree> {
-    ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> reader, Volume::Mount(MakeReadOnlyView(device), {}));
+    ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<Volume> reader, MountReader(device));
     return Find(*reader, model_.root(), true);
   };
   const Result<FoundTree> found = read();
