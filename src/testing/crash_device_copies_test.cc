@@ -3,6 +3,7 @@
 
 #include "testing/crash_device.h"
 #include "testing/device_data.h"
+#include "testing/split_device.h"
 
 namespace zenfs::crash_device_copies_test {
 
@@ -59,6 +60,28 @@ TEST(CrashDeviceCopiesTest, DevicesOfDifferentTimesAreJoined) {
   const auto stale_main = earlier->ImageWithLogsOf(device);
   EXPECT_EQ(Written(*stale_main, 0), 1u);
   EXPECT_EQ(Written(*stale_main, 3), 3u);
+}
+
+TEST(CrashDeviceCopiesTest, APartOfASplitDeviceShowsItsOwnZones) {
+  EmulatorGeometry geometry = Small();
+  geometry.zones = 2 + 6;
+  CrashDevice device(geometry);
+  device.SplitLogs(6, 1);
+  const SplitParts parts = Split(device, OpenMode::kExclusive);
+  EXPECT_EQ(parts.main->geometry().zone_count, 2u);
+  EXPECT_EQ(parts.logs->geometry().zone_count, 6u);
+  // Those of the pair key come last on the whole device, the others keep their order.
+  ASSERT_TRUE(parts.logs->Write(DeviceOffset(0), Pattern(kBlock, 1).View()).ok());
+  EXPECT_EQ(Written(device, 6), 1u);
+  ASSERT_TRUE(parts.logs->Append(ZoneId(2), Pattern(2 * kBlock, 1).View()).has_value());
+  EXPECT_EQ(Written(device, 2), 2u);
+  EXPECT_EQ(parts.logs->ReportZone(ZoneId(2))->WrittenBytes(), 2u * kBlock);
+  EXPECT_EQ(parts.main->ReportZone(ZoneId(1))->WrittenBytes(), 0u);
+  // A flush of the one is none of the other.
+  ASSERT_TRUE(parts.main->Flush().ok());
+  EXPECT_EQ(Written(*device.Image(LossPolicy::LoseAll()), 2), 0u);
+  ASSERT_TRUE(parts.logs->Flush().ok());
+  EXPECT_EQ(Written(*device.Image(LossPolicy::LoseAll()), 2), 2u);
 }
 
 }  // namespace zenfs::crash_device_copies_test
