@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::size_t kNamedAtMost = 8;
 
+// A log whose frames behind the last seal may have been in any log zone. If the last mount has not ended, that is each log: all
+// these frames may have been in one zone, so that it seems to be sealed. Only a clean unmount removes the place of the buffers;
+// without buffers nobody knows.
+bool MayEndEarly(const State& state, const FileRecord& record, const ReplayedLog& log) {
+  return !state.buffer_place().empty() || log.open_window.has_value() ||
+         (record.windows.empty() && record.extents.empty());
+}
+
 Finding OfflineZone(const std::string& device, const Geometry& geometry, ZoneId zone,
                     const std::vector<FileId>& suspects, const FileNames& names) {
   Finding finding{.text = OfflineLogText(device, zone), .zone = zone, .offset = geometry.ZoneStart(zone)};
@@ -37,8 +45,7 @@ std::vector<Finding> FindLogLosses(const std::string& device, const Geometry& ge
   for (const FileId id : logs) {
     const ReplayedLog* const log = log_of(id);
     if (log == nullptr) continue;
-    // All its frames behind the last seal may have been in one zone. So even a log that seems to be sealed may have had some.
-    suspects.push_back(id);
+    if (MayEndEarly(state, *state.FindFile(id), *log)) suspects.push_back(id);
     for (const LogDamage& damage : log->damage) {
       Finding finding{.text = DamageText(damage, names.Describe(id)), .paths = names.PathsOf(id)};
       if (damage.near) finding.zone = geometry.ZoneOf(*damage.near);

@@ -16,9 +16,8 @@
 
 namespace zenfs {
 
-// All findings are errors. `offline`: the log zones that are offline. Their frames are lost; every log is named, because its
-// last frames may have been there. The next mount seals what is left, and then releases these zones. `log_of` returns null for a
-// file that is no log.
+// All findings are errors. `offline`: the log zones that are offline. Their frames are lost; files that may have had frames there
+// are named, because they may end too early. `log_of` returns null for a file that is no log.
 [[nodiscard]] std::vector<Finding> FindLogLosses(const std::string& device, const Geometry& geometry,
                                                  const State& state, const FileNames& names,
                                                  const std::vector<ZoneId>& offline,

@@ -22,8 +22,11 @@ struct OpenFile {
   std::atomic<int> writers{0};         // handles open for writing
   int handles = 0;                     // all handles; guarded by OpenFileTable's mutex
 
-  // True if the next mount finds all bytes that are not durable, in shared memory.
-  bool KeptForNextMount() const { return plain ? plain->KeptForNextMount() : framed->KeptForNextMount(); }
+  // True if the next mount finds the file, and all its bytes that are not durable in shared memory.
+  bool KeptForNextMount() const {
+    if (!committed.load() && !unlinked.load()) return false;
+    return plain ? plain->KeptForNextMount() : framed->KeptForNextMount();
+  }
   std::uint64_t size() const { return plain ? plain->size() : framed->size(); }
   // The time of the last change, in seconds since 1970. A plain file may return 0 if it has not changed since it was opened.
   std::uint64_t changed_seconds() const { return plain ? plain->changed_seconds() : framed->mtime_seconds(); }

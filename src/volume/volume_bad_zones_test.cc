@@ -4,7 +4,6 @@
 
 #include "metrics/metrics_snapshot.h"
 #include "testing/empty_zone.h"
-#include "volume/check_volume.h"
 #include "volume/volume_device_test_rig.h"
 
 namespace zenfs {
@@ -54,36 +53,6 @@ TEST_F(VolumeBadZones, AnOfflineZoneCostsItsFilesAndNoMount) {
   EXPECT_EQ(Get("kept.sst"), RandomBytes(100'000, 3));
   EXPECT_EQ(Get("new.sst"), RandomBytes(100'000, 4));
   EXPECT_EQ(Get("new.log"), RandomBytes(100'000, 5));
-}
-
-// Simulator, seed 1694: only files that had other frames were named.
-TEST_F(VolumeBadZones, ADeadLogZoneNamesEachLogThatMayHaveHadItsLastFramesThere) {
-  Put("a.log", RandomBytes(10'000, 1));
-  Remount();  // seals it
-  const ZoneId sealed = ZoneOf("a.log");
-  ASSERT_TRUE(IsOk(emulator_.SetCondition(sealed, ZoneCondition::kFull)));
-  {
-    const auto log = volume_->OpenForAppend("a.log", false);
-    ASSERT_TRUE(IsOk(log));
-    ASSERT_TRUE(IsOk((*log)->Append(AsBytes("synced after the seal"))));
-    ASSERT_TRUE(IsOk((*log)->Sync()));
-  }
-  const ZoneId open = emulator_.geometry().ZoneOf(volume_->Layout("a.log")->frames.back().place);
-  ASSERT_NE(open, sealed);
-  ASSERT_TRUE(IsOk(emulator_.SetCondition(open, ZoneCondition::kOffline)));
-  const auto report = CheckVolume(emulator_, {});
-  ASSERT_TRUE(IsOk(report));
-  const Finding* const error = FirstError(report->findings);
-  ASSERT_NE(error, nullptr);
-  EXPECT_NE(error->text.find("may end early: "), std::string::npos) << error->text;
-  EXPECT_NE(error->text.find("/a.log"), std::string::npos) << error->text;
-  ASSERT_FALSE(error->paths.empty());
-  DieAndMount();
-  EXPECT_EQ(volume_->notices().size(), 1u);
-  ASSERT_TRUE(IsOk(volume_->Unmount()));
-  const auto after = CheckVolume(emulator_, {});
-  ASSERT_TRUE(IsOk(after));
-  EXPECT_EQ(FirstError(after->findings), nullptr) << "the mount sealed what was left";
 }
 
 // R9: from some moment on, no zone can be reset.

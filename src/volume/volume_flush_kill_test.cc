@@ -3,6 +3,7 @@
 
 #include "base/sync_point.h"
 #include "testing/faulty_device.h"
+#include "volume/check_volume.h"
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
@@ -39,6 +40,30 @@ TEST_F(VolumeFlushKillTest, AKillAtAnyCommandOfTheMountThatRecoversLosesNothing)
     ASSERT_TRUE(IsOk(AppendAndFlush("second")));
     Die();
   }
+}
+
+// Its last frames are gone with the zone, so it looks as sealed as after the mount before. Simulator, seed 1694.
+TEST_F(VolumeFlushKillTest, ADeadLogZoneNamesEachLogThatMayHaveHadItsLastFramesThere) {
+  Open("1.log");
+  ASSERT_TRUE(IsOk(AppendAndFlush("sealed by the unmount")));
+  file_.reset();
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  ASSERT_TRUE(Mount());
+  Open("1.log");
+  const ZoneId sealed = device_->geometry().ZoneOf(volume_->Layout("1.log")->frames.back().place);
+  ASSERT_TRUE(IsOk(device_->SetCondition(sealed, ZoneCondition::kFull)));
+  ASSERT_TRUE(IsOk(AppendAndFlush("synced since")));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  const ZoneId open = device_->geometry().ZoneOf(volume_->Layout("1.log")->frames.back().place);
+  ASSERT_NE(open, sealed);
+  Die();
+  ASSERT_TRUE(IsOk(device_->SetCondition(open, ZoneCondition::kOffline)));
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  const Finding* const error = FirstError(report->findings);
+  ASSERT_NE(error, nullptr);
+  EXPECT_NE(error->text.find("may end early: "), std::string::npos) << error->text;
+  EXPECT_NE(error->text.find("/1.log"), std::string::npos) << error->text;
 }
 
 // The process dies after each device command of the end of its mount.

@@ -33,7 +33,7 @@ std::string AskDeadZones(const AsideView& view, Random& random) {
                       .kind = CrashKind::kProcessDied,
                       .expected = view.expected,
                       .metadata_zones = {},
-                      .log_zones = Asks(Question::kDeadLogZone)};
+                      .log_zones = Asks(Question::kDeadLogZone) && view.shared_memory};
   if (Asks(Question::kDeadMetadataZone)) check.metadata_zones = view.metadata_zones;
   std::string why = WhyNotWithoutAZone(view.device, check, view.prepare, random);
   if (!why.empty() || !Asks(Question::kRottenMetadata) || view.metadata_zones.empty()) return why;
