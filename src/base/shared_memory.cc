@@ -141,7 +141,6 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
   struct stat status{};
   if (fstat(named.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path));
   ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path, trusted));
-  if (!IsTmpfs(named.get())) return Fail(Code::kCorruption, fmt::format("{}: is not on a tmpfs", path));
   const std::string same = fmt::format("/proc/self/fd/{}", named.get());
   UniqueFd fd =
       UniqueFd::Opened([&] { return open(same.c_str(), (take_over ? O_RDWR : O_RDONLY) | O_CLOEXEC); });

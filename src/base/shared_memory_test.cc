@@ -176,15 +176,6 @@ TEST_F(SharedMemoryTest, APipeIsNotOpened) {
   close(events);
 }
 
-TEST_F(SharedMemoryTest, AFileThatIsNotOnATmpfsIsRefused) {
-  char path[] = "/var/tmp/zenfs-test-XXXXXX";
-  const int fd = mkstemp(path);
-  ASSERT_GE(fd, 0);
-  close(fd);
-  EXPECT_EQ(CodeOf(SharedMemory::Open(path, SharedMemory::Access::kRead)), Code::kCorruption);
-  unlink(path);
-}
-
 TEST_F(SharedMemoryTest, AFileShortenedDuringTheReadDoesNotKillTheReader) {
   for (const auto access : {SharedMemory::Access::kRead, SharedMemory::Access::kTakeOver}) {
     {
