@@ -83,10 +83,10 @@ Sameness Compare(const DeviceUri& uri, const std::string& identity, const std::s
 }
 
 enum class Bond {
-  kOwn,          // both are the devices of the last mount
-  kMoved,        // both may have been copied or moved together, or only the log device moved
-  kOfOriginal,   // the main device is a copy, and the log device is the original's
-  kLogsCopied,   // the log device is a copy, and the main device is the original
+  kOwn,         // both are the devices of the last mount
+  kMoved,       // both may have been copied or moved together, or only the log device moved
+  kOfOriginal,  // the main device is a copy, and the log device is the original's
+  kLogsCopied,  // the log device is a copy, and the main device is the original
   // Others may change the one than the other. So the main device may lead to a device of somebody else, or the log device may
   // be a forgery: what it says of the last mount proves nothing.
   kOthers,

@@ -132,12 +132,12 @@ SplitParts Split(ZonedDevice& device, OpenMode mode) {
   logs.zone_count = whole.log_zones;
   logs.max_open = whole.log_max_open;
   logs.max_active = whole.log_max_active;
-  return {.main = std::make_unique<SplitPart>(
-              Lend(device, mode), main, SplitMap{0, main.zone_count, 0, whole.zone_size}, device.name()),
-          .logs = std::make_unique<SplitPart>(
-              Lend(device, mode), logs,
-              SplitMap{main.zone_count, logs.zone_count, kPairZones, whole.zone_size},
-              device.name() + ":logs")};
+  return {
+      .main = std::make_unique<SplitPart>(Lend(device, mode), main,
+                                          SplitMap{0, main.zone_count, 0, whole.zone_size}, device.name()),
+      .logs = std::make_unique<SplitPart>(
+          Lend(device, mode), logs, SplitMap{main.zone_count, logs.zone_count, kPairZones, whole.zone_size},
+          device.name() + ":logs")};
 }
 
 Result<std::unique_ptr<ZonedDevice>> BorrowJoined(ZonedDevice& device, OpenMode mode) {

@@ -233,7 +233,8 @@ void DrawZonesOfLogDevice(Random& random, Plan& plan) {
 void DrawLogDevice(Plan& plan) {
   Random random(plan.seed * 0xda942042e4dd58b5u + 1);
   if (!random.OneIn(4)) return;
-  plan.log_zones = static_cast<std::uint32_t>(kPairZones + kFewestLogZones + plan.faults.zones_bad_max + random.Below(12));
+  plan.log_zones =
+      static_cast<std::uint32_t>(kPairZones + kFewestLogZones + plan.faults.zones_bad_max + random.Below(12));
   plan.log_max_active = OneOf(random, {4u, 4u, 5u, 8u, 14u});
   plan.geometry.zones += plan.log_zones;
   if (plan.geometry.max_active != 0) plan.geometry.max_active += plan.log_max_active;

@@ -18,7 +18,8 @@ struct AsideView {
   std::uint64_t seed = 0;
   const CrashDevice& device;
   const CrashDevice* copy = nullptr;  // of all devices, made before the last mount; may be null
-  std::vector<ZoneId> metadata_zones;  // one of them may die or rot; empty if the volume has one copy of its metadata
+  std::vector<ZoneId>
+      metadata_zones;  // one of them may die or rot; empty if the volume has one copy of its metadata
   MountOptions mount;
   bool shared_memory = false;
   std::vector<const Expectation*> expected;
