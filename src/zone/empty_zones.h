@@ -3,8 +3,8 @@
 // The log's share: the zones that the log is short of, and at least one while the log waits. The log takes it, and copies do as a
 // last resort. Data never does, but the collector yields what the log can do without when nothing else can be gained.
 //
-// If the log uses sync blocks (wal/sync_area.h), one empty zone is the spare for a mount: it must copy frames out of them before
-// reclaim can move anything. Nobody else takes it, and it counts for nobody.
+// If the log uses sync blocks (wal/sync_area.h) or has a device of its own, one empty zone is the spare for a mount, which must
+// write to the log before reclaim can move anything. Nobody else takes it, and it counts for nobody.
 //
 // Invariants
 //   each zone in phase kEmpty is here once; each zone in phase kDead counts in pending_resets()
@@ -24,8 +24,8 @@ namespace zenfs {
 
 class EmptyZones {
  public:
-  // Of the log's own zones, the one that only a mount takes: all others may be full of frames that the mount recovers, and
-  // it must write those that a dead process flushed.
+  // All other log zones may be full of frames that the mount recovers, and it must write those of sync blocks, and those that a
+  // dead process flushed.
   static constexpr std::size_t kSpareForMount = 1;
 
   struct LogShare {

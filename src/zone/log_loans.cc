@@ -21,9 +21,9 @@ TakenZone LogLoans::Take(LogLoan loan) {
   const SlotBudget& slots = apart ? parts_.log_slots : parts_.slots;
   // Zones that an earlier mount left active use the log's slot until they are reset or finished.
   if (slots.exceeded() && !parts_.jobs.idle()) return {.outcome = TakeOutcome::kWait};
-  const bool spares_headroom =
-      borrow || (apart ? empty.size() > EmptyZones::kSpareForMount : parts_.room.SparesHeadroomForLog());
-  if (!(borrow ? empty.HasForMount() : !empty.empty()) || !spares_headroom) {
+  const bool there_is_one = borrow ? empty.HasForMount() : !empty.empty();
+  const bool spares_headroom = borrow || apart || parts_.room.SparesHeadroomForLog();
+  if (!there_is_one || !spares_headroom) {
     if (apart) return {.outcome = parts_.reclaim.AfterLogReclaim()};
     if (empty.pending_resets() == 0) phases_.ResetUnusedActives();
     return {.outcome = parts_.reclaim.AfterReclaim(WritePurpose::kData)};

@@ -54,7 +54,7 @@ std::optional<ReclaimUrgency> ReclaimDemand::Urgency() const {
 
 std::optional<ReclaimUrgency> ReclaimDemand::LogUrgency() const {
   if (log_waiting_ != 0) return ReclaimUrgency::kUrgent;
-  if (deps_.log_empty->size_after_resets() <= EmptyZones::kSpareForMount) return ReclaimUrgency::kAhead;
+  if (deps_.log_empty->size_after_resets() == 0) return ReclaimUrgency::kAhead;
   if (tidy_asked_) return ReclaimUrgency::kTidy;
   return std::nullopt;
 }

@@ -25,7 +25,7 @@ void SharedZonePool::AnnounceJobs() {
 bool SharedZonePool::MayFinishInstead() const {
   const ZonePoolParts& parts = pool.state();
   // The log's own device is small.
-  if (parts.log_apart() && parts.log_empty.size() <= EmptyZones::kSpareForMount + 1) return false;
+  if (parts.log_apart() && parts.log_empty.size() <= 1) return false;
   return waiters == 0 && !stopped && pool.phases().HasRoom();
 }
 
@@ -92,7 +92,7 @@ std::unexpected<Error> SharedZonePool::NoSpace() const {
   const std::string apart =
       pool.state().log_apart()
           ? fmt::format(" ({} of its {} zones empty, one of them for a mount)",
-                        pool.state().log_empty.size_after_resets(), setup.geometry.log_zones)
+                        pool.state().log_empty.all_after_resets(), setup.geometry.log_zones)
           : std::string();
   return Fail(Code::kNoSpace,
               fmt::format("{} is full: {} MiB live, {} MiB dead but not free yet, {} MiB kept for the log{}; "

@@ -14,7 +14,7 @@ struct ZoneCounts {
   std::uint64_t granted = 0;  // bytes
 };
 
-// A log device keeps its spare itself (LogLoans).
+// Of two devices that of the log has the spare (log_empty).
 EmptyZones::LogShare ShareOf(const ZonePoolSetup& setup) {
   EmptyZones::LogShare share = setup.log;
   share.spare = setup.plan.sync_zone && setup.geometry.log_zones == 0 ? EmptyZones::kSpareForMount : 0;

@@ -58,7 +58,7 @@ struct ZonePoolParts {
   EmptyZones empty;
   // The log's own, if log_apart(): zones that came back from the log and wait for a finish or a reset hold its slots.
   SlotBudget log_slots;
-  EmptyZones log_empty{{}};
+  EmptyZones log_empty{{.spare = EmptyZones::kSpareForMount}};
   std::vector<ZoneId> active;
   ZoneJobQueue jobs;
   RoomAccount room;
