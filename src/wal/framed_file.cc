@@ -180,7 +180,7 @@ void FramedFile::NoteDeleted() {
 
 bool FramedFile::KeptForNextMount() const {
   MutexLock lock(parts_.mutex);
-  return !parts_.state.doubtful() && parts_.buffers.in_slots();
+  return parts_.KeptForNextMount();
 }
 
 Status FramedFile::WriteBack() { return WriteBackAll(false); }

@@ -53,6 +53,9 @@ struct FramedFileParts {
   // Call this after pieces of the map were removed or replaced.
   void RecountZones() REQUIRES(mutex) { zones.Recount(map.pieces()); }
 
+  // True if each byte is on the device or kept in shared memory for the next mount.
+  bool KeptForNextMount() const REQUIRES(mutex) { return !state.doubtful() && buffers.in_slots(); }
+
   mutable Mutex mutex{LockRank::kFramedFiles};
   CondVar turn;
   FrameMap map GUARDED_BY(mutex);

@@ -94,9 +94,7 @@ void FramedFile::TakeMoved(const std::vector<Extent>& extents) {
 std::optional<SealLog> FramedFile::SealOfOpenWindow() const {
   MutexLock lock(parts_.mutex);
   const FlushMark unstable_since = parts_.map.UnstableSince(FlushMark::Now(device_));
-  const bool all_sent = parts_.state.sound() && parts_.buffers.empty();
-  const bool others_kept = !parts_.state.doubtful() && parts_.buffers.in_slots();
-  if (!(all_sent || others_kept) || !parts_.state.free() || unstable_since.FlushFailedSince(device_))
+  if (!parts_.KeptForNextMount() || !parts_.state.free() || unstable_since.FlushFailedSince(device_))
     return std::nullopt;
   return parts_.map.SealOfOpenWindow(parts_.mtime_seconds);
 }
