@@ -59,6 +59,10 @@ class ExtentMover {
     std::uint64_t capacity = 0;
     AlignedBuffer memory{};
   };
+  struct Sum {
+    std::uint64_t length = 0;  // of the piece; an append to the file may have cut what is left of it since
+    std::uint32_t crc = 0;
+  };
   // One piece, committed at once: extents or fronts of extents, and their copies. Copying sets the checksums of `from`.
   struct Copy {
     std::vector<Extent> from;
@@ -71,7 +75,6 @@ class ExtentMover {
   [[nodiscard]] Result<std::vector<Extent>> MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause);
   [[nodiscard]] Status SumPieces(const Extent& extent, const Pause& pause);
   [[nodiscard]] Result<ByteView> ReadFront(const FileRecord& file, Extent& front);
-  struct Sum;
   // Null if it is not known.
   const Sum* FindSum(const Extent& front) const;
   KnownCrc SumOf(const Extent& front) const;
@@ -101,10 +104,6 @@ class ExtentMover {
   Buffer check_;
   Buffer window_;
   // State of the extents of the present file that are longer than a piece.
-  struct Sum {
-    std::uint64_t length = 0;  // of the piece; an append to the file may have cut what is left of it since
-    std::uint32_t crc = 0;
-  };
   std::map<std::uint64_t, Sum> sums_;         // of their pieces, by file offset
   std::optional<DeviceOffset> window_begin_;  // place of the extent in window_; empty if it does not fit
   std::uint64_t window_bytes_ = 0;

@@ -128,15 +128,13 @@ bool SimDevice::MayDie(ZoneId zone) const {
 }
 
 void SimDevice::TurnBad(ZoneId zone, ZoneCondition condition) {
-  if (MayDie(zone)) {
-    std::set<ZoneId> one;
-    {
-      MutexLock lock(mutex_);
-      one = spared_.one_may_die;
-    }
-    // Also one that died before a crash, on the device that this one is an image of.
-    if (std::ranges::any_of(one, [this](ZoneId other) { return IsDead(other); })) return;
+  std::set<ZoneId> one;
+  {
+    MutexLock lock(mutex_);
+    one = spared_.one_may_die;
   }
+  // Also one that died before a crash, on the device that this one is an image of.
+  if (one.contains(zone) && std::ranges::any_of(one, [this](ZoneId other) { return IsDead(other); })) return;
   {
     MutexLock lock(mutex_);
     if (bad_zones_.size() >= faults_.zones_bad_max || spared_.turning_bad.contains(zone)) return;
