@@ -115,12 +115,40 @@ def a_backup_beside_a_running_server_is_restored(kit):
     device.on_it("backup", f"--path={backup}", "--backup_path=checkpoint")
     server.query("SET GLOBAL rocksdb_fs_remove_checkpoint = 'checkpoint'")
     expect("checkpoint" not in device.names("/"), "the checkpoint is still there")
-    for wrong in (".rocksdb", "none", "/"):
-        message = server.fails(f"SET GLOBAL rocksdb_fs_remove_checkpoint = '{wrong}'")
-        expect("ZenFS: removing a checkpoint: " in message, f"the message says {message}")
     server.stop()
     second.on_it("restore", f"--path={backup}", "--restore_path=.rocksdb")
     (kit.directory / "sbtest").rename(other.data / "sbtest")
     other.start()
     expect_equal(checked(other, "sbtest.sbtest1"), expected, "the checksum of the table in the checkpoint")
     other.stop()
+
+
+@case()
+def only_a_checkpoint_that_the_engine_made_is_removed(kit):
+    """rocksdb_fs_remove_checkpoint refuses the live database, also with its LOCK in an aux directory, and any other directory"""
+    aux = kit.directory / "aux"
+    aux.mkdir(mode=0o700)
+    device = kit.unformatted_device().format(f"--aux_path={aux}")
+    other = kit.directory / "other"
+    other.mkdir()
+    (other / "000001.sst").write_bytes(b"a table")
+    for directory in ("mine", "empty"):
+        device.on_it("restore", f"--path={other}", f"--restore_path={directory}")
+    device.on_it("delete", "--path=empty/000001.sst")
+    server = kit.server(device.uri).start()
+    server.query("CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=rocksdb; INSERT INTO d.t VALUES (1);"
+                 "SET GLOBAL rocksdb_create_checkpoint = 'made';"
+                 "SET GLOBAL rocksdb_create_checkpoint = '.rocksdb/inner'")
+    expect((aux / ".rocksdb" / "LOCK").exists(), "the database has no LOCK in the aux directory")
+    for wrong in (".rocksdb", "./.rocksdb/", "/.rocksdb", "made/../.rocksdb", "/", "", "..", "mine", "empty", "none",
+                  "mine/000001.sst", "made/CURRENT"):
+        before = [device.names(directory) for directory in ("/", "mine", "empty", "made", ".rocksdb/inner")]
+        message = server.fails(f"SET GLOBAL rocksdb_fs_remove_checkpoint = '{wrong}'")
+        expect("ZenFS: removing a checkpoint: " in message, f"for '{wrong}' the message says {message}")
+        expect_equal([device.names(directory) for directory in ("/", "mine", "empty", "made", ".rocksdb/inner")], before,
+                     f"names after the removal of '{wrong}'")
+    for made in (".rocksdb/inner", "made"):
+        server.query(f"SET GLOBAL rocksdb_fs_remove_checkpoint = '{made}'")
+    expect("made" not in device.names("/") and "inner" not in device.names(), "a checkpoint is still there")
+    server.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1")
+    expect_same_after_restart(kit, server, device, ["d.t"])

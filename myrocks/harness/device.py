@@ -24,8 +24,8 @@ class Device:
         self.run("emu", "create", self.path, *shape, *flags)
         return self
 
-    def format(self):
-        self.run("mkfs", f"--emu={self.path}")
+    def format(self, *flags):
+        self.run("mkfs", f"--emu={self.path}", *flags)
         return self
 
     def run(self, *words, status=0):

@@ -54,7 +54,8 @@ Status MakeDirectoryOnHost(char* const* directory) {
 
 Status Mount(State& state) {
   ZENFS_RETURN_IF_ERROR(MakeDirectoryOnHost(state.data_directory));
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<EngineVolume> mounted, EngineVolume::Mount(fs_uri));
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<EngineVolume> mounted,
+                         EngineVolume::Mount(fs_uri, *state.data_directory));
   const VolumeInfo& info = mounted->volume().info();
   if (info.read_only)
     return Fail(Code::kReadOnly, "the engine can't work on a read-only mount: remove the option ro");

@@ -15,8 +15,10 @@ namespace zenfs::myrocks {
 // Threads: construct and destroy it while no database is open. volume() may be called from any thread.
 class EngineVolume {
  public:
-  // Mounts the volume of `uri` ("zenfs://dev:nvme0n1"). Errors: those of FileSystemOfUri.
-  [[nodiscard]] static Result<std::unique_ptr<EngineVolume>> Mount(const std::string& uri);
+  // Mounts the volume of `uri` ("zenfs://dev:nvme0n1"). `data_directory`: where the engine keeps its database in it. Errors:
+  // those of VolumeOfUri.
+  [[nodiscard]] static Result<std::unique_ptr<EngineVolume>> Mount(const std::string& uri,
+                                                                   const std::string& data_directory);
   // Unmounts if Unmount was not called, and ignores its error.
   ~EngineVolume();
   EngineVolume(const EngineVolume&) = delete;
@@ -28,15 +30,18 @@ class EngineVolume {
 
   Volume& volume() const { return *volume_; }
 
-  // Removes a checkpoint that the engine made (rocksdb_create_checkpoint): a directory with files only. The engine itself
-  // removes none. Errors: kBusy if a database is open there; kIsADirectory if a directory is in it; those of the volume.
-  // A failed removal may have removed some files.
+  // Removes a checkpoint that the engine made (rocksdb_create_checkpoint) and that nobody opened as a database since. The
+  // engine itself removes none. Errors, with nothing removed: kBusy for the directory of the database and those above it, and
+  // for one that was opened; kIsADirectory if a directory is in it; kNotSupported for whatever the engine did not make as a
+  // checkpoint. Those of the volume: some files may be removed then, and a second call removes the rest.
   [[nodiscard]] Status RemoveCheckpoint(const std::string& path);
 
  private:
-  EngineVolume(std::shared_ptr<Volume> volume, std::shared_ptr<rocksdb::FileSystem> file_system);
+  EngineVolume(std::shared_ptr<Volume> volume, std::shared_ptr<rocksdb::FileSystem> file_system,
+               std::string data_directory);
 
-  const std::shared_ptr<Volume> volume_;
+  const std::shared_ptr<Volume> volume_;                // with its aux directory: a LOCK may be there
+  const std::string data_directory_;                    // normalised
   std::shared_ptr<rocksdb::FileSystem> files_of_host_;  // null after Unmount
 };
 
