@@ -13,6 +13,8 @@
 #include <climits>
 #include <memory>
 
+#include "base/shared_memory.h"
+
 namespace zenfs {
 namespace {
 
@@ -80,7 +82,29 @@ Status SetMode(int fd, mode_t mode, mode_t made_with, const std::string& path) {
   return FailErrno(errno, fmt::format("the mode of {} could not be set to {:o}", path, mode));
 }
 
+// Of a directory that was just made with HostDirectory::kDirectoryMode.
+Status SetModeOfDirectory(int parent, const std::string& name, mode_t mode, const std::string& path) {
+  if (mode == HostDirectory::kDirectoryMode) return {};
+  const UniqueFd fd(::openat(parent, name.c_str(), kListing));
+  if (!fd.valid()) return FailErrno(errno, path);
+  return SetMode(fd.get(), mode, HostDirectory::kDirectoryMode, path);
+}
+
+Status CheckOwn(const HostDirectory& directory) {
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory.StatSelf());
+  if (IsOwnDirectory(stat)) return {};
+  return Fail(Code::kPermission,
+              fmt::format("{} belongs to another user or is writable by all; give it to root or the user of "
+                          "this process, with mode 0755",
+                          directory.path()));
+}
+
 }  // namespace
+
+bool IsOwnDirectory(const HostStat& stat) {
+  if (stat.kind != HostStat::Kind::kDirectory || !IsTrustedOwner(stat.owner, {})) return false;
+  return (stat.mode & S_IWOTH) == 0 || (stat.mode & S_ISVTX) != 0;
+}
 
 bool IsInnerPath(std::string_view path) {
   if (path.find('\0') != std::string_view::npos) return false;
@@ -126,6 +150,48 @@ Result<HostDirectory> HostDirectory::OpenParentOf(const std::string& path, std::
   // O_PATH, because the directory may be accessible but not readable.
   ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenDirectory(parent, O_PATH));
   return HostDirectory(std::move(fd), parent);
+}
+
+Result<HostDirectory> HostDirectory::OpenTrusted(const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenDirectory("/", O_PATH));
+  HostDirectory root(std::move(fd), "/");
+  ZENFS_RETURN_IF_ERROR(CheckOwn(root));
+  if (path == "/") return root;
+  if (!path.starts_with('/')) return Fail(Code::kInvalidArgument, fmt::format("{} is not absolute", path));
+  return root.EnterTrusted(path.substr(1));
+}
+
+Result<HostDirectory> HostDirectory::EnterTrusted(const std::string& relative, std::optional<mode_t> make,
+                                                  std::vector<std::string>* made) const {
+  if (!IsInnerPath(relative)) {
+    return Fail(Code::kInvalidArgument, fmt::format("'{}' is not a path below {}", relative, path_));
+  }
+  std::optional<HostDirectory> entered;
+  for (std::size_t begin = 0; begin < relative.size();) {
+    const std::size_t end = std::min(relative.find('/', begin), relative.size());
+    const HostDirectory& at = entered ? *entered : *this;
+    ZENFS_ASSIGN_OR_RETURN(HostDirectory next, at.Enter(relative.substr(begin, end - begin), make, made));
+    ZENFS_RETURN_IF_ERROR(CheckOwn(next));
+    entered.emplace(std::move(next));
+    begin = end + 1;
+  }
+  return *std::move(entered);
+}
+
+Result<HostDirectory> HostDirectory::Enter(const std::string& name, std::optional<mode_t> make,
+                                           std::vector<std::string>* made) const {
+  const std::string path = PathOf(name);
+  UniqueFd fd(::openat(fd_.get(), name.c_str(), kStep));
+  if (!fd.valid() && errno == ENOENT && make) {
+    const bool is_new = ::mkdirat(fd_.get(), name.c_str(), kDirectoryMode) == 0;
+    if (!is_new && errno != EEXIST) return FailErrno(errno, fmt::format("{} could not be made", path));
+    if (is_new && made != nullptr) made->push_back(path);
+    if (is_new) ZENFS_RETURN_IF_ERROR(SetModeOfDirectory(fd_.get(), name, *make, path));
+    fd = UniqueFd(::openat(fd_.get(), name.c_str(), kStep));
+  }
+  if (fd.valid()) return HostDirectory(std::move(fd), path);
+  if (errno == ENOTDIR || errno == ELOOP) return Fail(NotADirectoryError(fd_.get(), name, path));
+  return FailErrno(errno, path);
 }
 
 Result<UniqueFd> HostDirectory::OpenBelow(const std::string& relative) const {
@@ -181,6 +247,12 @@ Status HostDirectory::CheckStillNamed() const {
   const bool found = ::stat(path_.c_str(), &named) == 0;
   if (found && held.st_dev == named.st_dev && held.st_ino == named.st_ino) return {};
   return Fail(Code::kNotFound, fmt::format("{} was moved or replaced by another program", path_));
+}
+
+Result<HostStat> HostDirectory::StatSelf() const {
+  struct stat st{};
+  if (::fstat(fd_.get(), &st) != 0) return FailErrno(errno, path_);
+  return HostStat::From(st);
 }
 
 Result<HostStat> HostDirectory::Stat(const std::string& relative) const {
@@ -279,25 +351,34 @@ Status HostDirectory::MakeDirectory(const std::string& relative, mode_t mode) co
     if (stat.kind == HostStat::Kind::kDirectory) return {};
     return Fail(NotADirectoryError(parent.fd, parent.name, path));
   }
-  if (mode == kDirectoryMode) return {};
-  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenForListing(relative));
-  return SetMode(fd.get(), mode, kDirectoryMode, path);
+  return SetModeOfDirectory(parent.fd, parent.name, mode, path);
 }
 
 Status HostDirectory::Rename(const std::string& from, const std::string& to) const {
+  return RenameTo(from, *this, to);
+}
+
+Status HostDirectory::RenameTo(const std::string& from, const HostDirectory& target,
+                               const std::string& to) const {
   ZENFS_ASSIGN_OR_RETURN(const Parent old_parent, ParentOf(from));
-  ZENFS_ASSIGN_OR_RETURN(const Parent new_parent, ParentOf(to));
+  ZENFS_ASSIGN_OR_RETURN(const Parent new_parent, target.ParentOf(to));
   if (::renameat(old_parent.fd, old_parent.name.c_str(), new_parent.fd, new_parent.name.c_str()) == 0)
     return {};
-  return FailErrno(errno, fmt::format("{} could not be renamed to {}", PathOf(from), PathOf(to)));
+  return FailErrno(errno, fmt::format("{} could not be renamed to {}", PathOf(from), target.PathOf(to)));
 }
 
 Status HostDirectory::Link(const std::string& existing, const std::string& new_name) const {
+  return LinkTo(existing, *this, new_name);
+}
+
+Status HostDirectory::LinkTo(const std::string& existing, const HostDirectory& target,
+                             const std::string& new_name) const {
   ZENFS_ASSIGN_OR_RETURN(const Parent old_parent, ParentOf(existing));
-  ZENFS_ASSIGN_OR_RETURN(const Parent new_parent, ParentOf(new_name));
+  ZENFS_ASSIGN_OR_RETURN(const Parent new_parent, target.ParentOf(new_name));
   if (::linkat(old_parent.fd, old_parent.name.c_str(), new_parent.fd, new_parent.name.c_str(), 0) == 0)
     return {};
-  return FailErrno(errno, fmt::format("{} could not be linked as {}", PathOf(existing), PathOf(new_name)));
+  return FailErrno(errno,
+                   fmt::format("{} could not be linked as {}", PathOf(existing), target.PathOf(new_name)));
 }
 
 Status HostDirectory::RemoveFile(const std::string& relative) const { return Remove(relative, 0); }

@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ namespace zenfs {
 // can have other names all the same.
 [[nodiscard]] bool IsUnfitName(const Error& error);
 
+// True for a directory of root or of this process's user in which no other user can replace a file: it is not writable by
+// all, or has the sticky bit.
+[[nodiscard]] bool IsOwnDirectory(const HostStat& stat);
+
 class HostDirectory {
  public:
   // Default modes of a backup and a repair: accessible to the owner only.
@@ -42,15 +47,27 @@ class HostDirectory {
   // Opens the parent directory of `path` and sets `name` to the last component of `path`.
   [[nodiscard]] static Result<HostDirectory> OpenParentOf(const std::string& path, std::string& name);
 
+  // The directory of the absolute path `path`, which came from somebody who is not trusted. Follows no link. It and all
+  // directories above it must satisfy IsOwnDirectory, so no other user can exchange it. It may be unreadable. Errors:
+  // kPermission if one does not; kNotADirectory; kInvalidArgument if the path is not absolute or has empty components, ".." or
+  // "."; those of the host.
+  [[nodiscard]] static Result<HostDirectory> OpenTrusted(const std::string& path);
+  // By the same rules, the directory `relative` below this one. Missing directories are made with the mode `make`, if given,
+  // and their paths added to `made`.
+  [[nodiscard]] Result<HostDirectory> EnterTrusted(const std::string& relative,
+                                                   std::optional<mode_t> make = {},
+                                                   std::vector<std::string>* made = nullptr) const;
+
   // The path given to Open, and the path of an entry below it.
   const std::string& path() const { return path_; }
   std::string PathOf(std::string_view relative) const;
-  // For flock. Only for a directory from Open or OpenOrMake.
+  // For flock only if it is from Open or OpenOrMake.
   int descriptor() const { return fd_.get(); }
 
   // Fails if path() no longer leads to this directory.
   [[nodiscard]] Status CheckStillNamed() const;
 
+  [[nodiscard]] Result<HostStat> StatSelf() const;
   // Does not follow a symbolic link: its kind is kSymlink. A missing name is kMissing, not an error.
   [[nodiscard]] Result<HostStat> Stat(const std::string& relative) const;
   // Names in a directory except "." and "..", sorted. In List and Sync an empty path means this directory.
@@ -74,6 +91,11 @@ class HostDirectory {
   [[nodiscard]] Status Rename(const std::string& from, const std::string& to) const;
   // Errors: kExists if the new name exists.
   [[nodiscard]] Status Link(const std::string& existing, const std::string& new_name) const;
+  // The same, with the new name in `target`.
+  [[nodiscard]] Status RenameTo(const std::string& from, const HostDirectory& target,
+                                const std::string& to) const;
+  [[nodiscard]] Status LinkTo(const std::string& existing, const HostDirectory& target,
+                              const std::string& new_name) const;
   [[nodiscard]] Status RemoveFile(const std::string& relative) const;       // OK if missing
   [[nodiscard]] Status RemoveDirectory(const std::string& relative) const;  // must be empty; OK if missing
   [[nodiscard]] Status Sync(const std::string& relative) const;
@@ -95,6 +117,9 @@ class HostDirectory {
     std::string name;
   };
 
+  // `name` in this directory, whoever owns it.
+  [[nodiscard]] Result<HostDirectory> Enter(const std::string& name, std::optional<mode_t> make,
+                                            std::vector<std::string>* made) const;
   HostDirectory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   [[nodiscard]] Result<Parent> ParentOf(const std::string& relative) const;
   [[nodiscard]] Result<UniqueFd> OpenBelow(const std::string& relative) const;

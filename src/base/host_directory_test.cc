@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -165,6 +166,68 @@ TEST_P(HostDirectoryTest, StatAndRemovalOfMissingNamesAreNoErrors) {
   EXPECT_TRUE(directory_->RemoveDirectory("no/such").ok());
   EXPECT_EQ(HostCodeOf(directory_->OpenForRead("no/such/file")), Code::kNotFound);
   EXPECT_EQ(HostCodeOf(directory_->Stat(std::string(5000, 'x'))), Code::kIo);
+}
+
+TEST_P(HostDirectoryTest, ADirectoryIsOwnUnlessOthersMayReplaceWhatIsInIt) {
+  const std::string inner = top_ + "/a/b";
+  const auto stat = [&] { return *directory_->Stat("a/b"); };
+  EXPECT_TRUE(IsOwnDirectory(stat()));
+  ASSERT_EQ(::chmod(inner.c_str(), 0777), 0);
+  EXPECT_FALSE(IsOwnDirectory(stat()));
+  ASSERT_EQ(::chmod(inner.c_str(), 01777), 0);
+  EXPECT_TRUE(IsOwnDirectory(stat()));
+  if (::geteuid() != 0) GTEST_SKIP() << "NOT RUN: another owner's directory needs root";
+  ASSERT_EQ(::chown(inner.c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(IsOwnDirectory(stat()));
+}
+
+TEST_P(HostDirectoryTest, NoOtherUserCanExchangeATrustedDirectory) {
+  const std::string inner = top_ + "/a/b";
+  const auto refusal = [&](const std::string& path) {
+    const auto opened = HostDirectory::OpenTrusted(path);
+    return opened ? "" : opened.error().text();
+  };
+  ASSERT_EQ(refusal(inner), "");
+  EXPECT_EQ(HostDirectory::OpenTrusted(inner)->PathOf("file"), inner + "/file");
+  EXPECT_EQ(refusal("/"), "");
+  fs::create_symlink(top_ + "/a", top_ + "/link");
+  EXPECT_THAT(refusal(top_ + "/link/b"), HasSubstr(top_ + "/link is a symbolic link"));
+  EXPECT_THAT(refusal(inner + "/file"), HasSubstr(inner + "/file is not a directory"));
+  EXPECT_THAT(refusal(top_ + "/none/b"), HasSubstr(top_ + "/none"));
+  for (const std::string& path :
+       {top_ + "/a/../a", top_ + "//a", top_ + "/a/", std::string("a"), std::string()}) {
+    EXPECT_NE(refusal(path), "") << path;
+  }
+  ASSERT_EQ(::chmod((top_ + "/a").c_str(), 0777), 0);
+  EXPECT_THAT(refusal(inner), HasSubstr(top_ + "/a belongs to another user or is writable by all"));
+  ASSERT_EQ(::chmod((top_ + "/a").c_str(), 01777), 0);
+  EXPECT_EQ(refusal(inner), "");
+  if (::geteuid() != 0) GTEST_SKIP() << "NOT RUN: another owner's directory needs root";
+  for (const std::string& path : {inner, top_ + "/a"}) {
+    ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+    EXPECT_THAT(refusal(inner), HasSubstr(path + " belongs to another user"));
+    ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  }
+}
+
+TEST_P(HostDirectoryTest, MissingDirectoriesAreMadeOnTheWay) {
+  std::vector<std::string> made;
+  ASSERT_TRUE(directory_->EnterTrusted("a/new/deep", 0755, &made).has_value());
+  EXPECT_THAT(made, ElementsAre(top_ + "/a/new", top_ + "/a/new/deep"));
+  EXPECT_EQ(directory_->Stat("a/new/deep")->mode, 0755);
+  EXPECT_EQ(HostCodeOf(directory_->EnterTrusted("a/b/file/x", 0755)), Code::kNotADirectory);
+  EXPECT_EQ(HostCodeOf(directory_->EnterTrusted("a/missing")), Code::kNotFound);
+  EXPECT_EQ(HostCodeOf(directory_->EnterTrusted("../x", 0755)), Code::kInvalidArgument);
+}
+
+TEST_P(HostDirectoryTest, AFileIsRenamedAndLinkedIntoAnotherDirectory) {
+  const auto target = directory_->EnterTrusted("new", 0755);
+  ASSERT_TRUE(target.has_value());
+  ASSERT_TRUE(directory_->LinkTo("a/b/file", *target, "linked").ok());
+  EXPECT_EQ(HostCodeOf(directory_->LinkTo("a/b/file", *target, "linked")), Code::kExists);
+  ASSERT_TRUE(directory_->RenameTo("a/b/file", *target, "moved").ok());
+  EXPECT_EQ(directory_->Stat("a/b/file")->kind, HostStat::Kind::kMissing);
+  EXPECT_THAT(*target->List(""), ElementsAre("linked", "moved"));
 }
 
 TEST_P(HostDirectoryTest, AReplacedFileCanBeAppendedTo) {
