@@ -350,6 +350,7 @@ set(ZENFS_SOURCES_volume
 )
 set(ZENFS_TESTS_volume
   volume/append_buffers_test.cc
+  volume/aux_directory_test.cc
   volume/aux_marker_test.cc
   volume/check_volume_test.cc
   volume/commit_effects_test.cc

@@ -1,15 +1,22 @@
 #include "cli/made_directory.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <ranges>
 #include <system_error>
 
+#include "base/host_directory.h"
+
 namespace zenfs {
+
+namespace {
+
+constexpr mode_t kMode =
+    0755;  // not writable by others, whatever the umask: the plugin refuses such a directory
+
+}  // namespace
 
 Result<MadeDirectory> MadeDirectory::Ensure(const std::string& path) {
   namespace fs = std::filesystem;
@@ -18,21 +25,11 @@ Result<MadeDirectory> MadeDirectory::Ensure(const std::string& path) {
   if (path.empty() || error) return Fail(Code::kInvalidArgument, fmt::format("'{}' is no directory", path));
   if (!absolute.has_filename() && absolute.has_relative_path()) absolute = absolute.parent_path();
   MadeDirectory directory;
-  fs::path at = absolute.root_path();
-  for (const fs::path& part : absolute.relative_path()) {
-    at /= part;
-    if (fs::is_directory(at, error)) continue;
-    // Not writable by others, whatever the umask: the plugin refuses such a directory.
-    if (::mkdir(at.c_str(), 0755) == 0) {
-      directory.made_.push_back(at.string());
-    } else if (errno == EEXIST) {
-      return FailErrno(ENOTDIR, at.string());
-    } else {
-      return FailErrno(errno, fmt::format("create directory {}", at.string()));
-    }
+  directory.path_ = absolute.string();
+  ZENFS_ASSIGN_OR_RETURN(const HostDirectory root, HostDirectory::OpenTrusted("/"));
+  if (absolute.has_relative_path()) {
+    ZENFS_RETURN_IF_ERROR(root.EnterTrusted(absolute.relative_path().string(), kMode, &directory.made_));
   }
-  directory.path_ = fs::canonical(absolute, error).string();
-  if (error) return FailErrno(error.value(), absolute.string());
   return directory;
 }
 

@@ -139,8 +139,10 @@ class MkfsAction : public Action {
     Result<MadeDirectory> aux = MadeDirectory::Ensure(aux_path_);
     if (!aux) return Fail(aux.error().With("--aux-path"));
     options_.aux_path = aux->path();
+    options_.aux_secret = Uuid::Generate();
     if (!options_.uuid) options_.uuid = Uuid::Generate();
-    Result<AuxMarker> marker = AuxMarker::Prepare(aux->path(), *options_.uuid);
+    ZENFS_ASSIGN_OR_RETURN(HostDirectory entered, HostDirectory::OpenTrusted(aux->path()));
+    Result<AuxMarker> marker = AuxMarker::Prepare(std::move(entered), *options_.uuid, options_.aux_secret);
     if (!marker) return Fail(marker.error().With("--aux-path"));
     ZENFS_ASSIGN_OR_RETURN(FormatReport report, format());
     aux->Keep();

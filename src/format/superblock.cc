@@ -34,7 +34,7 @@ struct Layout {
   std::uint8_t seed[16];
   std::uint32_t log_zones;
   std::uint32_t first_log_zone;
-  std::uint8_t reserved[16];
+  std::uint8_t aux_secret[16];
   std::uint32_t metadata_zones[kMaxMetadataZones];
   char aux_path[kMaxAuxPathBytes + 1];
   char peer[kMaxPeerBytes + 1];
@@ -53,6 +53,7 @@ static_assert(offsetof(Layout, label) == 88);
 static_assert(offsetof(Layout, made_by) == 152);
 static_assert(offsetof(Layout, seed) == 216);
 static_assert(offsetof(Layout, log_zones) == 232);
+static_assert(offsetof(Layout, aux_secret) == 240);
 static_assert(offsetof(Layout, metadata_zones) == 256);
 static_assert(offsetof(Layout, aux_path) == 512);
 static_assert(offsetof(Layout, peer) == 1536);
@@ -219,6 +220,7 @@ std::string EncodeSuperblock(const Superblock& s) {
   Layout layout{};
   layout.magic = kSuperblockMagic;
   layout.version = kFormatVersion;
+  std::memcpy(layout.aux_secret, s.aux_secret.bytes.data(), sizeof layout.aux_secret);
   std::memcpy(layout.uuid, s.uuid.bytes.data(), sizeof layout.uuid);
   std::memcpy(layout.seed, s.seed.bytes.data(), sizeof layout.seed);
   layout.compatible = s.compatible;
@@ -256,6 +258,7 @@ Result<Superblock> DecodeSuperblock(ByteView bytes) {
   Superblock s;
   std::memcpy(s.uuid.bytes.data(), layout.uuid, sizeof layout.uuid);
   std::memcpy(s.seed.bytes.data(), layout.seed, sizeof layout.seed);
+  std::memcpy(s.aux_secret.bytes.data(), layout.aux_secret, sizeof layout.aux_secret);
   s.label = *label;
   s.created_seconds = layout.created_seconds;
   s.block_size = layout.block_size;
@@ -283,6 +286,7 @@ Status MakeClone(ByteSpan bytes, const Uuid& uuid) {
   std::memcpy(&layout, bytes.data(), sizeof layout);
   std::memcpy(layout.uuid, uuid.bytes.data(), sizeof layout.uuid);
   std::ranges::fill(layout.aux_path, '\0');
+  std::ranges::fill(layout.aux_secret, std::uint8_t{0});
   layout.crc = CrcOf(layout);
   std::memcpy(bytes.data(), &layout, sizeof layout);
   return {};

@@ -59,6 +59,9 @@ struct Superblock {
                                                // kMaxMadeByBytes
   std::string aux_path;  // directory of the host for LOG and LOCK, absolute, at most kMaxAuxPathBytes;
                          // empty: they are in the volume
+  // Random, from mkfs; nil in superblocks of older versions and of clones. The marker in the aux directory has it too
+  // (volume/aux_marker.h), and nobody else who can't read the device.
+  Uuid aux_secret;
   // With kHasLogDevice, zone_size and zone_count are those of the joined device (device/joined_device.h): its last
   // log_zones zones are those of the second device from first_log_zone on. With kIsLogDevice, the geometry is that of the
   // device itself, and both numbers are the same as in the other superblock. Otherwise both are 0.
@@ -88,8 +91,8 @@ struct Superblock {
 // in the text); kCorruption for a damaged one.
 [[nodiscard]] Result<Superblock> DecodeSuperblock(ByteView bytes);
 
-// Turns the superblock in `bytes` into that of a clone: another uuid, and no aux_path, because two
-// volumes can't share one. Everything else stays, also fields that only a newer program knows.
+// Turns the superblock in `bytes` into that of a clone: another uuid, and no aux_path and aux_secret, because
+// two volumes can't share a directory. Everything else stays, also fields that only a newer program knows.
 // Errors: those of DecodeSuperblock, with `bytes` unchanged.
 [[nodiscard]] Status MakeClone(ByteSpan bytes, const Uuid& uuid);
 

@@ -25,7 +25,8 @@ Superblock Sample() {
                     .finish_threshold_percent = 5,
                     .metadata_zones = {ZoneId(0), ZoneId(1), ZoneId(5)},
                     .made_by = "zenfs 3.0.0",
-                    .aux_path = "/var/log/zenfs"};
+                    .aux_path = "/var/log/zenfs",
+                    .aux_secret = *Uuid::Parse("6b1d0c5e-93a7-4f2b-8d14-0e7f5a9c3b28")};
 }
 
 // The bytes with a changed field and a valid CRC, as a newer program or an attacker may write them.
@@ -148,6 +149,7 @@ TEST(SuperblockFormat, CloneDiffersInUuidAndAuxPathOnly) {
   Superblock expected = Sample();
   expected.uuid = fresh;
   expected.aux_path.clear();
+  expected.aux_secret = {};
   const auto decoded = DecodeSuperblock(AsBytes(bytes));
   ASSERT_TRUE(decoded) << decoded.error().ToString();
   EXPECT_EQ(*decoded, expected);

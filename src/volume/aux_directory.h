@@ -4,15 +4,17 @@
 // /a/b/LOG in the volume is DIR/a/b/LOG on the host. DIR itself is never created here. If it is missing (for example, its
 // file system is not mounted), every call fails with an error that names it.
 //
-// Other users may have put something there. Each call opens DIR and what is below it component by component
-// (base/host_directory.h), without following a symbolic link. DIR and every directory on the path must belong to root or to
-// this process's user (IsOwnDirectory in volume/aux_marker.h).
+// Other users may have put something there, and may go on doing so. Each call enters DIR from the root of the host, and what
+// is below it, component by component, and works with the descriptors (HostDirectory::OpenTrusted). No link is followed, and
+// every directory on the way belongs to root or to this process's user. In a directory in which all may write, so must the
+// files.
 //
 // Threads: any; the path is the only state. Paths are normalised paths in the volume unless they are called host paths.
 // Errors: kIo, with the reason, if DIR or something on the path can't be used; those of the host.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,7 +34,9 @@ class AuxDirectory {
   // The path of the file or directory on the host.
   std::string HostPath(std::string_view path) const;
 
-  // Fails if the directory is missing, a symbolic link, not a directory, not readable, or if others can replace its entries.
+  // Enters DIR. Fails if it is missing, a symbolic link, not a directory, or if others can replace it or its entries.
+  [[nodiscard]] Result<HostDirectory> Enter() const;
+  // Fails also if it can't be listed.
   [[nodiscard]] Status Check() const;
 
   // The regular file of that path: kMissing if there is none, or only a directory.
@@ -56,11 +60,21 @@ class AuxDirectory {
   [[nodiscard]] Status RemoveDirectory(std::string_view directory) const;
 
  private:
-  [[nodiscard]] Result<HostDirectory> Open() const;
-  // Checks that no part of `path` is a link or belongs to somebody else. Returns kMissing if a part does not exist.
-  [[nodiscard]] Result<HostStat> Look(const HostDirectory& host, std::string_view path) const;
-  // Creates the missing parents of the file, whose name must be free or that of a regular file.
-  [[nodiscard]] Status PrepareNew(const HostDirectory& host, std::string_view path) const;
+  // A name on the host, and what has it.
+  struct Entry {
+    HostDirectory directory;
+    std::string name;
+    HostStat found;  // a regular file, a directory of ours, or kMissing
+  };
+  // Nothing if a directory of the path does not exist.
+  [[nodiscard]] Result<std::optional<Entry>> Look(std::string_view path) const;
+  // The entry of an existing path. Errors: kNotFound.
+  [[nodiscard]] Result<Entry> Existing(std::string_view path) const;
+  // The entry of a new file or directory. Creates the missing parents. Its name is free or that of a regular file.
+  [[nodiscard]] Result<Entry> PrepareNew(std::string_view path) const;
+  [[nodiscard]] Result<Entry> EntryIn(HostDirectory directory, std::string_view path) const;
+  // Checks the open file itself, because others may have exchanged it since the look.
+  [[nodiscard]] Result<HostFile> OpenFile(const Entry& entry, HostDirectory::Access access) const;
   [[nodiscard]] Error Unusable(std::string_view reason) const;
 
   const std::string host_path_;

@@ -1,32 +1,30 @@
 #include "volume/aux_marker.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <span>
+#include <utility>
 
 #include "base/shared_memory.h"
 
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kUuidText = 36;
+constexpr mode_t kMarkerMode = 0600;
 
 std::string TemporaryMarker() { return std::string(kAuxMarker) + ".new"; }
 
-bool IsOwn(const HostStat& stat) { return IsTrustedOwner(stat.owner, {}); }
+std::string TextOf(const Uuid& volume, const Uuid& secret) {
+  return fmt::format("{} {}\n", volume.ToString(), secret.ToString());
+}
 
 }  // namespace
 
-bool IsOwnDirectory(const HostStat& stat) {
-  if (stat.kind != HostStat::Kind::kDirectory || !IsOwn(stat)) return false;
-  return (stat.mode & S_IWOTH) == 0 || (stat.mode & S_ISVTX) != 0;
-}
-
-Result<AuxMarker> AuxMarker::Prepare(const std::string& directory, const Uuid& volume) {
-  ZENFS_ASSIGN_OR_RETURN(HostDirectory opened, HostDirectory::Open(directory));
-  ZENFS_ASSIGN_OR_RETURN(HostFile file, opened.Create(TemporaryMarker(), 0644));
-  AuxMarker marker(std::move(opened));
-  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(volume.ToString() + "\n")));
+Result<AuxMarker> AuxMarker::Prepare(HostDirectory directory, const Uuid& volume, const Uuid& secret) {
+  ZENFS_ASSIGN_OR_RETURN(HostFile file, directory.Create(TemporaryMarker(), kMarkerMode));
+  AuxMarker marker(std::move(directory));
+  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(TextOf(volume, secret))));
   ZENFS_RETURN_IF_ERROR(file.Sync());
   return marker;
 }
@@ -41,16 +39,25 @@ Status AuxMarker::Keep() {
   return directory_.Sync("");
 }
 
-std::optional<Uuid> MarkedVolume(const std::string& directory) {
-  const auto opened = HostDirectory::Open(directory);
-  if (!opened) return std::nullopt;
-  const auto file = opened->OpenForRead(std::string(kAuxMarker));
-  if (!file) return std::nullopt;
-  const auto stat = file->Stat();
-  if (!stat || !IsOwn(*stat)) return std::nullopt;
-  std::string text(kUuidText, '\0');
-  const auto n = file->Read(0, std::as_writable_bytes(std::span(text)));
-  return n && *n == kUuidText ? Uuid::Parse(text) : std::nullopt;
+Status CheckAuxMarker(const HostDirectory& directory, const Superblock& superblock) {
+  const auto refuse = [&](std::string_view why) {
+    return Fail(Code::kPermission, fmt::format("{} {}", directory.PathOf(kAuxMarker), why));
+  };
+  if (superblock.aux_secret.IsNil()) return refuse("can't name a file system of an older version");
+  const auto file = directory.OpenForRead(std::string(kAuxMarker));
+  if (!file) {
+    return file.error().code() == Code::kNotFound ? refuse("does not exist")
+                                                  : refuse("can't be read: " + file.error().ToString());
+  }
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, file->Stat());
+  if (!IsTrustedOwner(stat.owner, {})) return refuse("belongs to another user");
+  if ((stat.mode & (S_IRWXG | S_IRWXO)) != 0)
+    return refuse("can be read by other users (it needs mode 0600)");
+  const std::string expected = TextOf(superblock.uuid, superblock.aux_secret);
+  std::string text(expected.size() + 1, '\0');
+  ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file->Read(0, std::as_writable_bytes(std::span(text))));
+  text.resize(n);
+  return text == expected ? Status() : refuse("is that of another file system");
 }
 
 }  // namespace zenfs

@@ -1,6 +1,6 @@
 #include "volume/aux_marker.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,63 +12,71 @@
 namespace zenfs {
 namespace {
 
+using testing::HasSubstr;
+
 class AuxMarkerTest : public testing::Test {
  protected:
-  Status Mark(const Uuid& volume) const {
-    ZENFS_ASSIGN_OR_RETURN(AuxMarker marker, AuxMarker::Prepare(directory_.path(), volume));
+  HostDirectory Directory() const { return *HostDirectory::OpenTrusted(directory_.path()); }
+  Status Mark(const Superblock& volume) const {
+    ZENFS_ASSIGN_OR_RETURN(AuxMarker marker, AuxMarker::Prepare(Directory(), volume.uuid, volume.aux_secret));
     return marker.Keep();
   }
+  // Why `volume` is not permitted; empty if it is.
+  std::string Refusal(const Superblock& volume) const {
+    const Status status = CheckAuxMarker(Directory(), volume);
+    if (status.ok()) return "";
+    EXPECT_EQ(status.error().code(), Code::kPermission);
+    return status.error().text();
+  }
+  static Superblock AVolume() { return {.uuid = Uuid::Generate(), .aux_secret = Uuid::Generate()}; }
 
   TempDirectory directory_;
   const std::string file_ = directory_.File(std::string(kAuxMarker));
-  const Uuid volume_ = Uuid::Generate();
+  const Superblock volume_ = AVolume();
 };
 
-TEST_F(AuxMarkerTest, NamesTheVolumeThatWasMadeLast) {
-  EXPECT_EQ(MarkedVolume(directory_.path()), std::nullopt);
-  ASSERT_TRUE(Mark(Uuid::Generate()).ok());
+TEST_F(AuxMarkerTest, PermitsTheVolumeThatWasMadeLast) {
+  EXPECT_THAT(Refusal(volume_), HasSubstr(file_ + " does not exist"));
+  ASSERT_TRUE(Mark(AVolume()).ok());
+  EXPECT_THAT(Refusal(volume_), HasSubstr("another file system"));
   ASSERT_TRUE(Mark(volume_).ok());
-  EXPECT_EQ(MarkedVolume(directory_.path()), volume_);
+  EXPECT_EQ(Refusal(volume_), "");
+}
+
+TEST_F(AuxMarkerTest, AnImageThatHasOnlyTheUuidOfTheVolumeIsNotPermitted) {
+  ASSERT_TRUE(Mark(volume_).ok());
+  Superblock copied = volume_;
+  copied.aux_secret = Uuid::Generate();
+  EXPECT_THAT(Refusal(copied), HasSubstr("another file system"));
+  copied.aux_secret = {};
+  EXPECT_THAT(Refusal(copied), HasSubstr("older version"));
+  std::ofstream(file_) << volume_.uuid.ToString() << '\n';  // as older versions wrote it
+  EXPECT_NE(Refusal(volume_), "");
+  EXPECT_NE(Refusal(copied), "");
 }
 
 TEST_F(AuxMarkerTest, OneThatIsNotKeptLeavesWhatWasThere) {
   ASSERT_TRUE(Mark(volume_).ok());
   {
-    ASSERT_TRUE(AuxMarker::Prepare(directory_.path(), Uuid::Generate()).has_value());
+    ASSERT_TRUE(AuxMarker::Prepare(Directory(), Uuid::Generate(), Uuid::Generate()).has_value());
   }
-  EXPECT_EQ(MarkedVolume(directory_.path()), volume_);
+  EXPECT_EQ(Refusal(volume_), "");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 1);
 }
 
-TEST_F(AuxMarkerTest, AFileOfSomebodyElseALinkAndOtherTextNameNothing) {
-  std::ofstream(file_) << volume_.ToString();  // without the line feed, as a user may write it
-  EXPECT_EQ(MarkedVolume(directory_.path()), volume_);
+TEST_F(AuxMarkerTest, AFileOfSomebodyElseALinkAndOneThatOthersReadPermitNothing) {
+  ASSERT_TRUE(Mark(volume_).ok());
+  ASSERT_EQ(::chmod(file_.c_str(), 0640), 0);
+  EXPECT_THAT(Refusal(volume_), HasSubstr("mode 0600"));
+  ASSERT_EQ(::chmod(file_.c_str(), 0600), 0);
   std::filesystem::rename(file_, directory_.File("elsewhere"));
   std::filesystem::create_symlink(directory_.File("elsewhere"), file_);
-  EXPECT_EQ(MarkedVolume(directory_.path()), std::nullopt);
-  std::filesystem::remove(file_);
-  std::ofstream(file_) << "yes, please";
-  EXPECT_EQ(MarkedVolume(directory_.path()), std::nullopt);
-  std::ofstream(file_) << volume_.ToString();
+  EXPECT_THAT(Refusal(volume_), HasSubstr("can't be read"));
+  std::filesystem::rename(directory_.File("elsewhere"), file_);
+  EXPECT_EQ(Refusal(volume_), "");
   if (::geteuid() != 0) GTEST_SKIP() << "NOT RUN: another owner's file needs root";
   ASSERT_EQ(::chown(file_.c_str(), 65534, 65534), 0);
-  EXPECT_EQ(MarkedVolume(directory_.path()), std::nullopt);
-}
-
-TEST_F(AuxMarkerTest, ADirectoryIsOwnUnlessOthersMayReplaceWhatIsInIt) {
-  const auto stat = [&] {
-    std::string name;
-    return *HostDirectory::OpenParentOf(directory_.path(), name)->Stat(name);
-  };
-  EXPECT_TRUE(IsOwnDirectory(stat()));
-  ASSERT_EQ(::chmod(directory_.path().c_str(), 0777), 0);
-  EXPECT_FALSE(IsOwnDirectory(stat()));
-  ASSERT_EQ(::chmod(directory_.path().c_str(), 01777), 0);
-  EXPECT_TRUE(IsOwnDirectory(stat()));
-  if (::geteuid() != 0) GTEST_SKIP() << "NOT RUN: another owner's directory needs root";
-  ASSERT_EQ(::chown(directory_.path().c_str(), 65534, 65534), 0);
-  EXPECT_FALSE(IsOwnDirectory(stat()));
-  ASSERT_EQ(::chown(directory_.path().c_str(), 0, 0), 0);
+  EXPECT_THAT(Refusal(volume_), HasSubstr("another user"));
 }
 
 }  // namespace

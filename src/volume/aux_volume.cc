@@ -329,26 +329,39 @@ Status AuxVolume::RemoveDirectory(std::string_view path) {
   return directory_.RemoveDirectory(normal);
 }
 
+namespace {
+
+// The consent of this host to the directory that the superblock names, unless the mount's options gave it.
+Status CheckConsent(const AuxDirectory& directory, const VolumeInfo& info) {
+  // The image may name any directory, also one that can't be entered, so a superblock that no marker can fit is refused first.
+  std::string why = "its superblock, of an older version, has no secret that a marker there could show";
+  if (!info.superblock.aux_secret.IsNil()) {
+    ZENFS_ASSIGN_OR_RETURN(const HostDirectory entered, directory.Enter());
+    const Status permitted = CheckAuxMarker(entered, info.superblock);
+    if (permitted.ok()) return {};
+    why = permitted.error().ToString();
+  }
+  return Fail(Code::kPermission,
+              fmt::format("{} keeps LOG and LOCK in the directory {} of this host, which does not consent: "
+                          "{}; if you trust the device, add aux_path:{} to the options of the URI",
+                          info.device_name, directory.host_path(), why, directory.host_path()));
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Volume>> WithAuxDirectory(std::shared_ptr<Volume> volume, const std::string& consent) {
   const VolumeInfo& info = volume->info();
   const std::string& path = info.superblock.aux_path;
   if (path.empty() && consent.empty()) return volume;
-  AuxDirectory directory(path);
-  if (!path.empty()) ZENFS_RETURN_IF_ERROR(directory.Check());
   if (!consent.empty() && NormalizePath(consent) != NormalizePath(path)) {
     return Fail(Code::kInvalidArgument,
                 path.empty() ? fmt::format("option aux_path: {} has no aux directory", info.device_name)
                              : fmt::format("option aux_path: the aux directory of {} is {}, not {}",
                                            info.device_name, path, consent));
   }
-  if (consent.empty() && MarkedVolume(path) != info.superblock.uuid) {
-    return Fail(
-        Code::kPermission,
-        fmt::format(
-            "{} keeps LOG and LOCK in the directory {} of this host, but {} does not list that directory: if "
-            "you trust the device, add aux_path:{} to the options of the URI, or write {} into {}/{}",
-            info.device_name, path, kAuxMarker, path, info.superblock.uuid.ToString(), path, kAuxMarker));
-  }
+  AuxDirectory directory(path);
+  if (consent.empty()) ZENFS_RETURN_IF_ERROR(CheckConsent(directory, info));
+  ZENFS_RETURN_IF_ERROR(directory.Check());
   return std::make_shared<AuxVolume>(std::move(volume), std::move(directory));
 }
 

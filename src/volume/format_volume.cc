@@ -204,7 +204,8 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
                         .finish_threshold_percent = options.finish_threshold_percent,
                         .metadata_zones = result.metadata_zones,
                         .made_by = "ZenFS " ZENFS_VERSION,
-                        .aux_path = options.aux_path};
+                        .aux_path = options.aux_path,
+                        .aux_secret = options.aux_secret};
   superblock.incompatible |= kMoreMetadataZones;
   if (plan.copies == 2) superblock.incompatible |= kTwoMetadataCopies;
   if (geometry.log_zones != 0) NameLogDevice(options, geometry, superblock);

@@ -17,6 +17,7 @@ struct FormatOptions {
   std::string label;
   std::optional<Uuid> uuid;  // default: a new one
   std::string aux_path;      // directory of the host for LOG and LOCK, absolute; empty: none
+  Uuid aux_secret;           // of its marker (volume/aux_marker.h); nil: each mount needs the option aux_path
   bool force = false;        // overwrite existing contents
   std::uint32_t finish_threshold_percent = 0;
   std::uint32_t metadata_zones = 0;  // 0: choose by the device's size

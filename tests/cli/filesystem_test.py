@@ -1,5 +1,6 @@
 """A file system from mkfs to full: what list, df, fs-info, zones and check say, and who may write when."""
 import os
+import stat
 import unittest
 
 from cli_case import SMALL, UUID, CliCase, VolumeTool
@@ -79,7 +80,11 @@ class FileSystem(CliCase):
         aux = os.path.join(self.dir, "deep", "aux")
         self.ok("mkfs", f"--emu={self.image}", f"--aux_path={aux}/")
         with open(os.path.join(aux, ".zenfs_aux")) as file:
-            self.assertEqual(file.read(), self.ok_json("fs-info", f"--emu={self.image}")["uuid"] + "\n")
+            uuid, secret = file.read().split()
+        self.assertEqual(uuid, self.ok_json("fs-info", f"--emu={self.image}")["uuid"])
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(aux, ".zenfs_aux")).st_mode), 0o600)
+        for verb in ("fs-info", "dump"):
+            self.assertNotIn(secret, self.ok(verb, f"--emu={self.image}", "--json"))
         self.assertEqual(os.listdir(aux), [".zenfs_aux"])
         self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["aux_path"], aux)
         self.assertRegex(self.ok("fs-info", f"--emu={self.image}"), f"Aux directory: +{aux}\n")
@@ -142,10 +147,26 @@ class FileSystem(CliCase):
         aux = os.path.join(self.dir, "deep", "aux")
         with self.unchanged():
             self.fails("mkfs", f"--emu={self.image}", f"--aux_path={aux}", saying="--force")
-            self.fails("mkfs", f"--emu={self.image}", f"--aux_path={self.image}", "--force", saying=["--aux-path", "Not a directory"])
+            self.fails("mkfs", f"--emu={self.image}", f"--aux_path={self.image}", "--force", saying=["--aux-path", "is not a directory"])
             long = self.dir + 9 * ("/" + "x" * 120)
             self.fails("mkfs", f"--emu={self.image}", f"--aux_path={long}", "--force", saying="1023 bytes")
         self.assertEqual(os.listdir(self.dir), ["device.img"])
+
+    def test_mkfs_makes_no_aux_directory_where_another_user_could_exchange_it(self):
+        self.make_device()
+        theirs, mine = os.path.join(self.dir, "theirs"), os.path.join(self.dir, "mine")
+        os.mkdir(theirs)
+        os.mkdir(mine)
+        os.symlink(mine, os.path.join(self.dir, "link"))
+        os.symlink(mine, os.path.join(theirs, "link"))
+        os.chmod(theirs, 0o777)
+        with self.unchanged():
+            for path, why in [("link", "link is a symbolic link"), ("link/aux", "link is a symbolic link"),
+                              ("theirs", "theirs belongs to another user or is writable by all"),
+                              ("theirs/aux", "theirs belongs"), ("theirs/link/aux", "theirs belongs")]:
+                self.fails("mkfs", f"--emu={self.image}", f"--aux-path={self.dir}/{path}", saying=["--aux-path", why])
+        self.assertEqual(os.listdir(mine), [])
+        self.assertEqual(os.listdir(theirs), ["link"])
 
     def test_list_has_the_familiar_columns(self):
         self.fill_with_known_files()

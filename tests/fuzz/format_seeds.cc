@@ -22,7 +22,8 @@ Superblock Small() {
           .zone_count = 40,
           .metadata_zones = {ZoneId(0), ZoneId(1), ZoneId(2)},
           .made_by = "seeds",
-          .aux_path = "/var/lib/zenfs"};
+          .aux_path = "/var/lib/zenfs",
+          .aux_secret = *Uuid::Parse("6b1d0c5e-93a7-4f2b-8d14-0e7f5a9c3b28")};
 }
 
 void WriteSuperblocks(SeedWriter& writer) {

@@ -163,11 +163,18 @@ TEST_F(AuxPath, ImageFromElsewhereMakesNoFileOnThisHostUnasked) {
 TEST_F(AuxPath, MarkerThatMkfsLeavesIsTheConsentForItsVolumeOnly) {
   Unmount();
   const Uuid uuid = Uuid::Generate();
-  auto marker = AuxMarker::Prepare(aux, uuid);
+  const Uuid secret = Uuid::Generate();
+  auto marker = AuxMarker::Prepare(*HostDirectory::OpenTrusted(aux), uuid, secret);
   ASSERT_TRUE(marker.has_value());
-  volume.Format({.uuid = uuid, .aux_path = aux, .force = true});
-  ASSERT_TRUE(marker->Keep().ok());
   std::shared_ptr<rocksdb::FileSystem> result;
+  ASSERT_TRUE(marker->Keep().ok());
+  for (const Uuid& known : {Uuid::Generate(), Uuid()}) {  // an image that has copied the UUID
+    volume.Format({.uuid = uuid, .aux_path = aux, .aux_secret = known, .force = true});
+    const rocksdb::Status refused = volume.TryOpen(volume.uri(), &result);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.ToString(), HasSubstr("add aux_path:" + aux + " to the options of the URI"));
+  }
+  volume.Format({.uuid = uuid, .aux_path = aux, .aux_secret = secret, .force = true});
   ASSERT_STATUS_OK(volume.TryOpen(volume.uri(), &result));
   std::vector<std::string> names;
   ASSERT_STATUS_OK(result->GetChildren("/", kIo, &names, nullptr));
