@@ -141,6 +141,10 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
   struct stat status{};
   if (fstat(named.get(), &status) != 0) return FailErrno(errno, fmt::format("{}: fstat failed", path));
   ZENFS_RETURN_IF_ERROR(CheckPrivate(status, path, trusted));
+  if (access != Access::kReadAnywhere && !IsTmpfs(named.get())) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: is not on a tmpfs, so it is no shared memory", path));
+  }
   const std::string same = fmt::format("/proc/self/fd/{}", named.get());
   UniqueFd fd =
       UniqueFd::Opened([&] { return open(same.c_str(), (take_over ? O_RDWR : O_RDONLY) | O_CLOEXEC); });
@@ -148,7 +152,6 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
   SharedMemory opened(std::move(fd), path);
   opened.file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   if (take_over) ZENFS_RETURN_IF_ERROR(LockWhole(opened.fd_, path));
-  if (access == Access::kReadDead && opened.MakerLives()) return Fail(InUse(path));
   if (status.st_size != 0) ZENFS_RETURN_IF_ERROR(opened.Load(status, bytes_max));
   return opened;
 }

@@ -32,9 +32,9 @@ namespace zenfs {
 class SharedMemory {
  public:
   enum class Access {
-    kRead,      // the maker may live; bytes that it changes during the read are old or new
-    kReadDead,  // the maker must be dead
-    kTakeOver,  // the maker must be dead; takes the lock
+    kRead,          // the maker may live; bytes that it changes during the read are old or new
+    kReadAnywhere,  // the same, also if the file is not on a tmpfs
+    kTakeOver,      // the maker must be dead; takes the lock
   };
 
   // Creates the file `directory`/`name` of `bytes` zeros (a multiple of 4096) and maps it. The first `allocated` bytes, at
@@ -47,7 +47,7 @@ class SharedMemory {
   // file, the file must not have more than kWholeBytesMax bytes: this bounds the memory of the copy.
   // `trusted`: users whose files are accepted, besides root and the user of this process.
   // Errors: kNotFound; kPermission, also if the owner is not trusted or others may access it; kBusy if its maker lives
-  // (kReadDead, and kTakeOver after retries for 200 ms); kCorruption if it is not a plain file with one name, its size is
+  // (kTakeOver, after retries for 200 ms); kCorruption if it is not a plain file with one name, its size is
   // not a multiple of 4096 or too large, or it is shortened during the copy. If the maker died before it allocated
   // the file, the memory is empty (not valid).
   [[nodiscard]] static Result<SharedMemory> Open(const std::string& path, Access access,
@@ -87,7 +87,7 @@ class SharedMemory {
   // Gives pages to `bytes` bytes from `offset` on. Only for the maker. Errors: kNoSpace if the tmpfs is too full.
   [[nodiscard]] Status Allocate(std::uint64_t offset, std::uint64_t bytes);
 
-  // Returns true if the maker still holds the lock. For an object opened with kRead or kReadDead. Takes the lock for a
+  // Returns true if the maker still holds the lock. For an object opened to read. Takes the lock for a
   // moment; a concurrent Open(kTakeOver) retries.
   bool MakerLives() const;
 

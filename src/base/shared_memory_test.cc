@@ -85,7 +85,6 @@ TEST_F(SharedMemoryTest, MemoryInUseIsNotTakenOver) {
   auto made = SharedMemory::Create(own_, "a", kBytes, kBytes);
   ASSERT_TRUE(made);
   EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kTakeOver)), Code::kBusy);
-  EXPECT_EQ(CodeOf(SharedMemory::Open(Path("a"), SharedMemory::Access::kReadDead)), Code::kBusy);
   made->memory()[17] = std::byte{42};
   auto reader = SharedMemory::Open(Path("a"), SharedMemory::Access::kRead);
   ASSERT_TRUE(reader);
@@ -115,6 +114,19 @@ TEST_F(SharedMemoryTest, AFileWithASecondNameIsRefused) {
 TEST_F(SharedMemoryTest, ADirectoryOnAnotherFileSystemIsRefused) {
   const auto made = SharedMemory::Create("/proc", "a", kBytes, kBytes);
   EXPECT_EQ(CodeOf(made), Code::kInvalidArgument);
+}
+
+TEST_F(SharedMemoryTest, AFileOnAnotherFileSystemIsNotOpenedUnlessThatIsAskedFor) {
+  char name[] = "/var/tmp/zenfs-shared-memory-XXXXXX";
+  const int fd = mkstemp(name);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(kBytes)), 0);
+  close(fd);
+  for (const auto access : {SharedMemory::Access::kRead, SharedMemory::Access::kTakeOver}) {
+    EXPECT_EQ(CodeOf(SharedMemory::Open(name, access)), Code::kInvalidArgument) << "is /var/tmp on a tmpfs?";
+  }
+  EXPECT_TRUE(SharedMemory::Open(name, SharedMemory::Access::kReadAnywhere).ok());
+  unlink(name);
 }
 
 TEST_F(SharedMemoryTest, AFullTmpfsIsAnErrorAndLeavesNothing) {

@@ -8,6 +8,26 @@ namespace {
 
 using OrphanedBuffersTrustTest = BufferAreaTest;
 
+TEST(BufferAreaPlaceTest, OnlyThePathOfAppendBuffersIsAPlace) {
+  const std::string name = BufferAreaNamePrefix("file:1:2") + "0123456789abcdef";
+  ASSERT_TRUE(IsBufferAreaName(name));
+  for (const std::string directory : {"/dev/shm", "/run/user/1000", "/a b"}) {
+    const auto place = BufferAreaPlace::Parse("boot " + directory + "/" + name);
+    ASSERT_TRUE(place) << directory;
+    EXPECT_EQ(place->path, directory + "/" + name);
+    EXPECT_EQ(place->ToText(), "boot " + directory + "/" + name);
+  }
+  for (const std::string& path : std::vector<std::string>{
+           "/etc/passwd", "/dev/shm/../../etc/" + name, "/dev/shm//" + name, "dev/shm/" + name,
+           "/dev/shm/./" + name, "/dev/shm/" + name + "/x", "/dev/shm/" + name + "0", "/dev/shm/x" + name,
+           "/dev/shm/zenfs-0123456789ABCDEF-0123456789abcdef",
+           "/dev/shm/zenfs-0123456789abcdef_0123456789abcdef", "/", "", "/dev/shm/" + name + "\n"}) {
+    EXPECT_FALSE(BufferAreaPlace::Parse("boot " + path)) << path;
+  }
+  EXPECT_FALSE(BufferAreaPlace::Parse(" /dev/shm/" + name));
+  EXPECT_FALSE(BufferAreaPlace::Parse("/dev/shm/" + name));
+}
+
 TEST_F(OrphanedBuffersTrustTest, EachMountHasItsOwnKey) {
   const SetBufferPlace first = area_->PlaceEdit();
   EXPECT_EQ(first.key.size(), kBufferKeyBytes);

@@ -69,8 +69,10 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
   // Any user's metrics may be shown to users who may read the file.
   std::vector<std::uint32_t> owners;
   if (const auto owner = OwnerOfName(path)) owners.push_back(*owner);
-  const Result<SharedMemory> memory = SharedMemory::Open(path, SharedMemory::Access::kRead, owners,
-                                                         kBufferAreaHeaderBytes + kMetricsPageBytes);
+  // The path of a living program came from the device, any other from the user.
+  const auto access = living ? SharedMemory::Access::kRead : SharedMemory::Access::kReadAnywhere;
+  const Result<SharedMemory> memory =
+      SharedMemory::Open(path, access, owners, kBufferAreaHeaderBytes + kMetricsPageBytes);
   if (!memory && memory.error().code() == Code::kNotFound) {
     return Fail(Code::kNotFound,
                 fmt::format("{} is gone: the program that wrote the counters has ended", path));

@@ -18,16 +18,6 @@ namespace {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// "zenfs-", 16 hexadecimal digits for the device, "-", and 16 more.
-bool IsBuffersName(const std::string& name) {
-  constexpr std::size_t kDigits = 16;
-  const std::size_t prefix = BufferAreaNamePrefix("").size();
-  if (name.size() != prefix + kDigits || !name.starts_with("zenfs-") || name[prefix - 1] != '-') return false;
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return std::ranges::all_of(name.substr(prefix - 1 - kDigits, kDigits), is_digit) &&
-         std::ranges::all_of(name.substr(prefix), is_digit);
-}
-
 std::uint64_t HeldBytes(const BufferAreaHeader& header, ByteView memory) {
   std::uint64_t bytes = 0;
   for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
@@ -78,7 +68,7 @@ SharedBuffers LookAtSharedBuffers(const std::string& path) {
     return found;
   }
   // Otherwise a typing error could name, and remove, any file.
-  if (!IsBuffersName(BaseName(path))) {
+  if (!IsBufferAreaName(BaseName(path))) {
     found.problem =
         Error(Code::kInvalidArgument, fmt::format("{}: the name is not one of append buffers", path));
     return found;
@@ -100,7 +90,7 @@ std::vector<SharedBuffers> FindSharedBuffers(const std::vector<std::string>& dir
   std::vector<SharedBuffers> all;
   for (const std::string& directory : directories) {
     for (const std::string& path : ListSharedMemory(directory, "zenfs-")) {
-      if (IsBuffersName(BaseName(path))) all.push_back(LookAtSharedBuffers(path));
+      if (IsBufferAreaName(BaseName(path))) all.push_back(LookAtSharedBuffers(path));
     }
   }
   std::ranges::sort(all, {}, &SharedBuffers::path);
