@@ -1,10 +1,12 @@
 #include "format/pair_record.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <tuple>
 
 #include "base/crc32c.h"
+#include "model/number_limits.h"
 
 namespace zenfs {
 namespace {
@@ -87,7 +89,9 @@ std::optional<PairRecord> DecodePairRecord(ByteView bytes, const Uuid& volume) {
                     .logs_identity = TakeIdentity(layout.logs_identity)};
   std::memcpy(record.key.bytes.data(), layout.key, sizeof layout.key);
   std::memcpy(record.previous.bytes.data(), layout.previous, sizeof layout.previous);
-  if (record.key.IsNil()) return std::nullopt;
+  // No writer reaches such numbers, and one that counted on from there would not be believed.
+  if (record.key.IsNil() || std::max(record.epoch, record.sequence) >= kStateNumbersStart)
+    return std::nullopt;
   return record;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "model/number_limits.h"
+
 namespace zenfs::pair_record_test {
 namespace {
 
@@ -52,6 +54,16 @@ TEST(PairRecordTest, AnIdentityThatIsTooLongIsUnknown) {
   PairRecord record = SamplePairRecord();
   record.main_identity = std::string(kPairIdentityBytesMax + 1, 'i');
   EXPECT_EQ(DecodePairRecord(AsBytes(EncodePairRecord(record, kVolume)), kVolume)->main_identity, "");
+}
+
+TEST(PairRecordTest, NumbersThatNoWriterReachesAreNoRecord) {
+  for (const bool epoch : {false, true}) {
+    PairRecord record = SamplePairRecord();
+    (epoch ? record.epoch : record.sequence) = kStateNumbersStart - 1;
+    EXPECT_EQ(DecodePairRecord(AsBytes(EncodePairRecord(record, kVolume)), kVolume), record);
+    (epoch ? record.epoch : record.sequence) = kStateNumbersStart;
+    EXPECT_EQ(DecodePairRecord(AsBytes(EncodePairRecord(record, kVolume)), kVolume), std::nullopt);
+  }
 }
 
 TEST(PairRecordTest, TheEpochDecidesFirstWhichIsNewer) {

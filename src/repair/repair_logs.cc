@@ -35,6 +35,7 @@ class LogRepairer {
         if (window.epoch > draft_.epoch) later_epochs.insert(window.epoch);
       }
     }
+    if (rules_.last_epoch > draft_.epoch) later_epochs.insert(rules_.last_epoch);
     if (!later_epochs.empty()) SealUpTo(later_epochs);
     for (auto& [id, file] : draft_.files) {
       if (file.shape == FileShape::kFramed) AcknowledgeLoss(file, rules_.names.Describe(id));
@@ -69,7 +70,7 @@ class LogRepairer {
     }
     steps_.push_back(fmt::format(
         "seal the logs up to epoch {}: the commits that began the epochs after {} are lost, but the logs "
-        "contain frames of these epochs",
+        "or their device show these epochs",
         *later.rbegin(), draft_.epoch));
     draft_.epoch = *later.rbegin();
     draft_.buffers = {};  // they belong to a mount before those epochs

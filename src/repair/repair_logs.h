@@ -28,6 +28,7 @@ struct LogFrames {
 struct LogRules {
   const FileNames& names;
   bool commits_are_lost = false;  // frames may belong to files that the lost commits created
+  std::uint64_t last_epoch = 0;   // of the last mount, as far as something else than the logs shows it
 };
 
 // - A file whose last bytes are lost ends before them, so that later mounts do not report them

@@ -50,6 +50,27 @@ TEST(RepairPair, AMainDeviceThatLostItsLastCommitsIsPairedAgain) {
   ExpectSound(*broken.Joined());
 }
 
+// No frame shows the epochs of the lost mounts, so the repaired volume begins them anew.
+TEST(RepairPair, APairThatLostMountsWithoutLogsStaysOneAfterItsRepair) {
+  const DevicePair pair;
+  pair.Session("1.log");
+  const DevicePair older = pair.Copy();
+  for (int i = 0; i < 3; ++i) {
+    const auto volume = pair.Mount();
+    ASSERT_TRUE(IsOk(volume));
+    ASSERT_TRUE(IsOk((*volume)->Unmount()));
+  }
+  const DevicePair broken(older.main, pair.logs);
+  const TempDirectory directory;
+  const auto plan = PlanRepair(*broken.Joined());
+  ASSERT_TRUE(IsOk(plan));
+  ASSERT_TRUE(IsOk(CarryOut(*broken.Joined(), *plan, directory.File("metadata"))));
+  for (const std::string name : {"2.log", "3.log"}) broken.Session(name);
+  const auto volume = broken.Mount();
+  ASSERT_TRUE(IsOk(volume));
+  for (const std::string name : {"1.log", "2.log", "3.log"}) EXPECT_EQ(*GetFile(**volume, name), name);
+}
+
 TEST(RepairPair, AnUndoneRepairLeavesThePairAsItWas) {
   DevicePair pair;
   pair.Session("1.log");

@@ -131,6 +131,7 @@ class Planner {
         "only if no newer copy of the main device exists",
         device_.parts().main->name(), device_.parts().logs->name(), logs->epoch));
     draft_.pair_key = logs->key;
+    last_epoch_ = logs->epoch;
     return {};
   }
 
@@ -159,7 +160,8 @@ class Planner {
     }
     RepairExtents(draft_, {.geometry = geometry, .report = report, .metadata_zones = metadata_zones}, names,
                   plan_.steps);
-    RepairLogs(draft_, std::move(frames), {.names = names, .commits_are_lost = lossy_}, plan_.steps,
+    RepairLogs(draft_, std::move(frames),
+               {.names = names, .commits_are_lost = lossy_, .last_epoch = last_epoch_}, plan_.steps,
                plan_.losses);
     NameLostExtents(report, names);
     if (lossy_) RescueOrphans(draft_, device_, report, metadata_zones, plan_.steps);
@@ -244,7 +246,8 @@ class Planner {
   ZonedDevice& device_;
   MetadataScan scan_;
   StateDraft draft_;
-  bool lossy_ = false;  // commits are or may be lost
+  bool lossy_ = false;            // commits are or may be lost
+  std::uint64_t last_epoch_ = 0;  // of the last mount that the second device knows; 0: not needed
   RepairPlan plan_;
 };
 

@@ -25,7 +25,11 @@ std::string KeyOf(const PairClaim& main) { return main.key.IsNil() ? "none" : La
 
 PairVerdict JudgePair(const PairClaim& main, const std::optional<PairRecord>& logs) {
   if (!logs) return main.key.IsNil() ? PairVerdict::kTogether : PairVerdict::kLogsOlder;
-  if (logs->key == main.key || (logs->offered && logs->previous == main.key)) return PairVerdict::kTogether;
+  // Both got the key in the same epoch, and an offer is for the next one. A record of a later epoch would stay the newest one
+  // after the next mount, which would then be the last.
+  if (logs->key == main.key && logs->epoch <= main.epoch) return PairVerdict::kTogether;
+  if (logs->offered && logs->previous == main.key && logs->epoch <= main.epoch + 1)
+    return PairVerdict::kTogether;
   if (main.key.IsNil()) return PairVerdict::kMainOlder;
   // An offer for the next mount is not a mount yet.
   const std::uint64_t epoch = logs->offered && logs->epoch != 0 ? logs->epoch - 1 : logs->epoch;

@@ -176,6 +176,18 @@ TEST(PairVerdictTest, AnOfferCountsWithItsKeyAndThePreviousOne) {
   EXPECT_EQ(JudgePair({c, 4}, offered), PairVerdict::kLogsOlder);
 }
 
+// The next mount's record would not be the newest one.
+TEST(PairVerdictTest, ARecordOfALaterMountThanTheMainDeviceKnowsDoesNotCount) {
+  const Uuid a = Uuid::Generate();
+  const Uuid b = Uuid::Generate();
+  const PairRecord settled{.epoch = 900, .key = b, .previous = a};
+  EXPECT_EQ(JudgePair({b, 900}, settled), PairVerdict::kTogether);
+  EXPECT_EQ(JudgePair({b, 899}, settled), PairVerdict::kMainOlder);
+  const PairRecord offered{.epoch = 900, .offered = true, .key = b, .previous = a};
+  EXPECT_EQ(JudgePair({a, 899}, offered), PairVerdict::kTogether);
+  EXPECT_EQ(JudgePair({a, 898}, offered), PairVerdict::kMainOlder);
+}
+
 TEST(PairVerdictTest, ASettledRecordCountsWithItsKeyOnly) {
   const Uuid a = Uuid::Generate();
   const Uuid b = Uuid::Generate();
