@@ -155,7 +155,7 @@ Volumes& AllVolumes() {
   static Volumes all = [] {
     Volumes made;
     const auto& bases = ImageBases();
-    for (std::size_t shape = 0; shape < bases.size(); ++shape) {
+    for (std::size_t shape = 0; shape < SingleImageBases(); ++shape) {
       ImageDevice& device = made.devices.try_emplace(shape, bases[shape].geometry).first->second;
       for (std::size_t age = 0; age < bases[shape].ages.size(); ++age) {
         device.Load(bases[shape].ages[age].image);
@@ -188,7 +188,7 @@ void CheckFollower(const Result<Replayed>& replayed, LogFollower& follower) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zenfs;
   FuzzInput input(std::as_bytes(std::span(data, size)));
-  const std::size_t shape = input.Take<std::uint8_t>() % ImageBases().size();
+  const std::size_t shape = input.Take<std::uint8_t>() % SingleImageBases();
   const ImageBase& base = ImageBases()[shape];
   const std::size_t age = input.Take<std::uint8_t>() % base.ages.size();
   const auto mode = input.Take<std::uint8_t>();

@@ -101,7 +101,7 @@ class Maker {
   std::string AnyPlace() const {
     switch (record_.a % 6) {
       case 0: return "";
-      case 1: return "boot /dev/shm/fuzz-zenfs-none";
+      case 1: return "boot /dev/shm/zenfs-0123456789abcdef-fedcba9876543210";
       case 2: return std::string(kMaxPlaceBytes, 'p');
       case 3: return std::string(kMaxPlaceBytes + (Has(kWild) ? 1 : 0), ' ');
       case 4: return "\x1b[2J\n\xff";

@@ -2,27 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "input.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
 #include "simulated.h"
-#include "testing/borrowed_device.h"
-#include "volume/format_volume.h"
+#include "testing/split_device.h"
+#include "volume/format_two_devices.h"
 #include "volume/volume.h"
 
 namespace zenfs {
 namespace {
 
-std::vector<EmulatorGeometry> Shapes() {
-  return {{.zones = 12, .zone_size = 64 << 10, .max_open = 0, .max_active = 0},
-          {.zones = 12, .zone_size = 64 << 10, .max_open = 4, .max_active = 5, .block_size = 512},
-          {.zones = 20,
-           .zone_size = 128 << 10,
-           .zone_capacity = 96 << 10,
-           .max_open = 6,
-           .max_active = 6,
-           .conventional = 1,
-           .block_size = 512}};
+struct Shape {
+  EmulatorGeometry geometry;
+  ImageLogDevice log_device{};
+};
+
+std::vector<Shape> Shapes() {
+  return {{{.zones = 12, .zone_size = 64 << 10, .max_open = 0, .max_active = 0}},
+          {{.zones = 12, .zone_size = 64 << 10, .max_open = 4, .max_active = 5, .block_size = 512}},
+          {{.zones = 20,
+            .zone_size = 128 << 10,
+            .zone_capacity = 96 << 10,
+            .max_open = 6,
+            .max_active = 6,
+            .conventional = 1,
+            .block_size = 512}},
+          {{.zones = 18, .zone_size = 64 << 10, .max_open = 10, .max_active = 10, .block_size = 512},
+           {.zones = 7, .active = 5}}};
 }
 
 template <typename T>
@@ -48,8 +57,22 @@ void Put(Volume& volume, const std::string& path, const std::string& text) {
 
 ImageAge TakeAge(ImageDevice& device, const Superblock& superblock) {
   ImageAge age{.image = device.Save(), .log_zones = {}};
-  age.log_zones = Must(Replay(device, superblock)).state.log_zones();
+  const auto joined = Must(BorrowJoined(device));
+  age.log_zones = Must(Replay(*joined, superblock)).state.log_zones();
   return age;
+}
+
+void Format(ImageDevice& device) {
+  FormatOptions options{
+      .label = "fuzz", .uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef"), .metadata_zones = 3};
+  if (!IsSplit(device)) {
+    Must(FormatVolume(device, options));
+    return;
+  }
+  const SplitParts parts = Split(device, OpenMode::kExclusive);
+  Must(FormatTwoDevices(
+      {.main = *parts.main, .logs = *parts.logs, .main_name = "emu:/main.img", .logs_name = "emu:/logs.img"},
+      std::move(options)));
 }
 
 // Files of both shapes, two names of one file, directories, a rename over another file, and garbage
@@ -76,14 +99,13 @@ void MoreWork(Volume& volume) {
 }
 
 void Grow(ImageBase& base) {
-  ImageDevice device(base.geometry);
-  const Uuid uuid = *Uuid::Parse("01234567-89ab-4def-8123-456789abcdef");
-  Must(FormatVolume(device, {.label = "fuzz", .uuid = uuid, .metadata_zones = 3}));
-  base.superblock = Must(ProbeSuperblock(device));
+  ImageDevice device(base.geometry, OpenMode::kExclusive, "", base.log_device);
+  Format(device);
+  base.superblock = Must(FindSuperblock(*Must(BorrowJoined(device))));
   base.ages.push_back(TakeAge(device, base.superblock));
   const MountOptions options{.plain_buffer_bytes = 64 << 10, .flush_directory = "none"};
   for (const auto& work : {Work, MoreWork}) {
-    auto volume = Must(Volume::Mount(Borrow(device), options));
+    auto volume = Must(Volume::Mount(Must(BorrowJoined(device)), options));
     work(*volume);
     base.ages.push_back(TakeAge(device, base.superblock));  // as left by a process that dies now
     Must(volume->Unmount());
@@ -97,13 +119,20 @@ void Grow(ImageBase& base) {
 const std::vector<ImageBase>& ImageBases() {
   static const std::vector<ImageBase> bases = [] {
     std::vector<ImageBase> made;
-    for (const EmulatorGeometry& geometry : Shapes()) {
-      ImageBase& base = made.emplace_back(ImageBase{.geometry = geometry, .superblock = {}, .ages = {}});
+    for (const Shape& shape : Shapes()) {
+      ImageBase& base = made.emplace_back(ImageBase{
+          .geometry = shape.geometry, .log_device = shape.log_device, .superblock = {}, .ages = {}});
       RunSimulated([&] { Grow(base); });
     }
     return made;
   }();
   return bases;
+}
+
+std::size_t SingleImageBases() {
+  const auto& bases = ImageBases();
+  return static_cast<std::size_t>(
+      std::ranges::count_if(bases, [](const ImageBase& base) { return base.log_device.zones == 0; }));
 }
 
 }  // namespace zenfs

@@ -20,11 +20,13 @@ struct ImageAge {
 
 struct ImageBase {
   EmulatorGeometry geometry;
-  Superblock superblock;
+  ImageLogDevice log_device;
+  Superblock superblock;  // of the main device
   std::vector<ImageAge> ages;
 };
 
-// The same in every process. The first call must not be made in a simulated thread.
+// The same in every process: those of one device, then those of two. The first call must not be made in a simulated thread.
 const std::vector<ImageBase>& ImageBases();
+[[nodiscard]] std::size_t SingleImageBases();
 
 }  // namespace zenfs

@@ -28,11 +28,21 @@ MachineZone Possible(MachineZone state, std::uint64_t capacity) {
   return state;
 }
 
+Geometry SplitGeometry(Geometry geometry, const ImageLogDevice& log_device) {
+  geometry.log_zones = log_device.zones;
+  geometry.log_max_open = geometry.max_open == 0 ? 0 : log_device.active;
+  geometry.log_max_active = geometry.max_active == 0 ? 0 : log_device.active;
+  geometry.max_open -= geometry.log_max_open;
+  geometry.max_active -= geometry.log_max_active;
+  return geometry;
+}
+
 }  // namespace
 
-ImageDevice::ImageDevice(const EmulatorGeometry& geometry, OpenMode mode, std::string identity)
+ImageDevice::ImageDevice(const EmulatorGeometry& geometry, OpenMode mode, std::string identity,
+                         ImageLogDevice log_device)
     : shape_(geometry),
-      geometry_(ToDeviceGeometry(geometry, true)),
+      geometry_(SplitGeometry(ToDeviceGeometry(geometry, true), log_device)),
       mode_(mode),
       identity_(std::move(identity)),
       machine_(geometry),

@@ -14,11 +14,17 @@
 
 namespace zenfs {
 
+// The last zones of a device are a second one (testing/split_device.h), with `active` of the open and active zones.
+struct ImageLogDevice {
+  std::uint32_t zones = 0;  // 0: there is none
+  std::uint32_t active = 0;
+};
+
 class ImageDevice final : public ZonedDevice {
  public:
   // Without an `identity`, mounts have no append buffers.
   explicit ImageDevice(const EmulatorGeometry& geometry, OpenMode mode = OpenMode::kExclusive,
-                       std::string identity = "");
+                       std::string identity = "", ImageLogDevice log_device = {});
 
   // The contents and states of all zones.
   struct Image {

@@ -16,7 +16,8 @@ ImageDevice& ImageInput::Load() {
   static std::map<std::size_t, ImageDevice> devices;
   ImageDevice::Image image = age_.image;
   Mutate(base_, age_, input_, image);
-  ImageDevice& device = devices.try_emplace(shape_, base_.geometry).first->second;
+  ImageDevice& device =
+      devices.try_emplace(shape_, base_.geometry, OpenMode::kExclusive, "", base_.log_device).first->second;
   device.Load(image);
   return device;
 }

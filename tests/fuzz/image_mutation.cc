@@ -6,7 +6,9 @@
 
 #include "base/coding.h"
 #include "base/crc32c.h"
+#include "device/joined_device.h"
 #include "format/metalog_payload.h"
+#include "format/pair_record.h"
 
 namespace zenfs {
 namespace {
@@ -56,6 +58,8 @@ class Mutator {
       case Mutation::kRenumber: return Renumber();
       case Mutation::kSuperblock: return ChangeSuperblock();
       case Mutation::kExtend: return Extend(input_.Take<std::uint8_t>());
+      case Mutation::kPartner: return ChangePartner();
+      case Mutation::kPairRecord: return ChangePairRecord();
       case Mutation::kCount: return;
     }
   }
@@ -253,6 +257,39 @@ class Mutator {
   void Splice() {
     const ImageAge& other = base_.ages[input_.Take<std::uint8_t>() % base_.ages.size()];
     zone() = other.image.zones[input_.Take<std::uint8_t>() % base_.geometry.zones];
+  }
+  // --- the second device ---
+  void ChangePartner() {
+    const ImageAge& other = base_.ages[input_.Take<std::uint8_t>() % base_.ages.size()];
+    const std::uint32_t zones = base_.geometry.zones;
+    for (std::uint32_t i = zones - base_.log_device.zones; i < zones; ++i)
+      image_.zones[i] = other.image.zones[i];
+  }
+  void ChangePairRecord() {
+    const auto number = input_.Take<std::uint8_t>();
+    const auto field = input_.Take<std::uint8_t>();
+    const auto value = input_.Take<std::uint64_t>();
+    const std::size_t first = RoundUp(kSuperblockBytes, block_);
+    const std::size_t step = RoundUp(kPairRecordBytes, block_);
+    if (base_.log_device.zones == 0) return;
+    id_ = ZoneId(base_.geometry.zones - 1 - id_.value % kPairZones);
+    if (zone().bytes.size() < first + step) return;
+    const std::size_t at = first + number % ((zone().bytes.size() - first) / step) * step;
+    const ByteSpan bytes = ByteSpan(zone().bytes).subspan(at, kPairRecordBytes);
+    std::optional<PairRecord> record = DecodePairRecord(bytes, base_.superblock.seed);
+    if (!record) return;
+    switch (field % 8) {
+      case 0: record->epoch = value; break;
+      case 1: record->sequence = value; break;
+      case 2: record->offered = !record->offered; break;
+      case 3: std::memcpy(record->key.bytes.data(), &value, sizeof value); break;
+      case 4: std::memcpy(record->previous.bytes.data(), &value, sizeof value); break;
+      case 5: std::swap(record->key, record->previous); break;
+      case 6: record->main_identity.assign(value % kPairIdentityBytesMax, 'i'); break;
+      default: record->logs_identity.assign(value % kPairIdentityBytesMax, 'i'); break;
+    }
+    const std::string sealed = EncodePairRecord(*record, base_.superblock.seed);
+    std::memcpy(bytes.data(), sealed.data(), sealed.size());
   }
   void ChangeSuperblock() {
     const auto at = input_.Take<std::uint16_t>();

@@ -23,6 +23,8 @@ enum class Mutation : std::uint8_t {
   kRenumber,    // frames of the metadata log get new numbers
   kSuperblock,  // u16 at, u8 n, n bytes: overwrites the superblock, with a valid CRC
   kExtend,      // u8 blocks of zeros are added
+  kPartner,     // u8 age: the second of two devices gets all its contents of that age
+  kPairRecord,  // u8 record, u8 field, u64: sets the field of a record of the pair's key and seals the record
   kCount,
 };
 

@@ -9,11 +9,13 @@
 namespace zenfs {
 namespace {
 
+constexpr const char* kPlace = "boot /dev/shm/zenfs-0123456789abcdef-fedcba9876543210";
+
 std::vector<std::vector<Edit>> Commits() {
   return {{BeginEpoch{1000}},
           {RaiseCounters{5000, 5000}},
-          {SetBufferPlace{"boot /dev/shm/fuzz"}},
-          {SetBufferPlace{"boot /dev/shm/fuzz", std::string(kBufferKeyBytes, 'k'), 1000}},
+          {SetBufferPlace{kPlace}},
+          {SetBufferPlace{kPlace, std::string(kBufferKeyBytes, 'k'), 1000}},
           {AllocateLogZones{{{ZoneId(9), 400, 4}}}, RaiseCounters{0, 401}},
           {ReleaseLogZones{{ZoneId(5)}}},
           {RaiseCounters{2001, 0}, CreateFile{.id = FileId(2000), .shape = FileShape::kFramed},
@@ -71,6 +73,14 @@ void WriteImageSeeds(SeedWriter& writer) {
         PutMutation(out, static_cast<Mutation>(which), static_cast<std::uint8_t>(first + random.Below(9)),
                     random);
         WriteEach(writer, fmt::format("{}-change-{}", name, which), begin, out);
+      }
+      for (std::uint8_t other = 0; bases[shape].log_device.zones != 0 && other < bases[shape].ages.size();
+           ++other) {
+        std::string out;
+        PutRaw(out, static_cast<std::uint8_t>(Mutation::kPartner));
+        PutRaw(out, std::uint8_t{0});
+        PutRaw(out, other);
+        WriteEach(writer, fmt::format("{}-partner-{}", name, other), begin, out);
       }
       int number = 0;
       for (const std::vector<Edit>& edits : Commits()) {

@@ -9,13 +9,12 @@
 #include <algorithm>
 #include <array>
 
-#include "device/read_only_view.h"
 #include "image_input.h"
 #include "metadata_copy_head.h"
 #include "repair/repair.h"
 #include "scratch_path.h"
 #include "simulated.h"
-#include "testing/borrowed_device.h"
+#include "testing/split_device.h"
 #include "volume/scrub.h"
 #include "volume_look.h"
 
@@ -64,19 +63,20 @@ void ChangeFile(const std::string& path, const Wish& wish) {
 
 class Workout {
  public:
-  Workout(ImageDevice& device, const std::string& path) : device_(device), path_(path) {}
+  Workout(ImageDevice& device, const std::string& path)
+      : device_(device), joined_(*BorrowJoined(device)), path_(path) {}
 
   void Run(const Wish& wish) {
     const bool clean = FirstDamage(device_, /*read_data=*/false).empty();
-    if ((wish.mode & kSkipScrub) == 0) static_cast<void>(ScrubVolume(device_, {}).has_value());
-    const auto plan = PlanRepair(device_);
+    if ((wish.mode & kSkipScrub) == 0) static_cast<void>(ScrubVolume(*joined_, {}).has_value());
+    const auto plan = PlanRepair(*joined_);
     Require(device_.changes() == 0, "who only looks changes nothing");
     if (!plan || plan->nothing_to_do()) return;
     // After a crash in a log switch, a repair has steps although nothing is damaged.
     const std::optional<VolumeContents> sound = clean ? Read() : std::nullopt;
     const ImageDevice::Image before = device_.Save();
     ::unlink(path_.c_str());  // left by the previous input
-    const Status done = CarryOut(device_, *plan, path_);
+    const Status done = CarryOut(*joined_, *plan, path_);
     // Losses stay, and the plan named them.
     const bool whole = plan->losses.empty();
     if (done.ok()) CheckRepaired(whole);
@@ -87,7 +87,7 @@ class Workout {
 
  private:
   std::optional<VolumeContents> Read() {
-    auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
+    auto volume = MountImage(device_, OpenMode::kReadOnly);
     if (!volume) return std::nullopt;
     VolumeContents contents = Look(**volume);
     static_cast<void>((*volume)->Unmount().ok());
@@ -101,7 +101,7 @@ class Workout {
 
   void CheckRepaired(bool whole) {
     if (whole) RequireClean("what is repaired is clean");
-    const auto again = PlanRepair(device_);
+    const auto again = PlanRepair(*joined_);
     Require(again.has_value(), "what is repaired can be planned for");
     if (!again->nothing_to_do()) Require(false, "what is repaired needs no repair: " + again->steps.front());
   }
@@ -126,7 +126,7 @@ class Workout {
   }
 
   void Use(bool whole) {
-    auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
+    auto volume = MountImage(device_, OpenMode::kExclusive);
     if (!volume) return RequireAllowedError(volume.error(), "what is repaired can be mounted");
     static_cast<void>(Look(**volume));
     static_cast<void>((*volume)->Unmount().ok());
@@ -146,10 +146,10 @@ class Workout {
   void Undo(const Wish& wish, const Superblock& superblock, const ImageDevice::Image& before) {
     if (!wish.changes.empty()) {
       ChangeFile(path_, wish);
-      static_cast<void>(UndoRepair(device_, path_).ok());
+      static_cast<void>(UndoRepair(*joined_, path_).ok());
       return;
     }
-    if (const Status undone = UndoRepair(device_, path_); !undone.ok())
+    if (const Status undone = UndoRepair(*joined_, path_); !undone.ok())
       return RequireAllowedError(undone.error(), "a repair can be undone");
     const ImageDevice::Image after = device_.Save();
     for (const ZoneId zone : superblock.metadata_zones)
@@ -172,6 +172,7 @@ class Workout {
   }
 
   ImageDevice& device_;
+  const std::unique_ptr<ZonedDevice> joined_;  // on it
   const std::string& path_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "input.h"
+#include "testing/split_device.h"
 #include "volume/check_volume.h"
 
 namespace zenfs {
@@ -59,8 +60,15 @@ MountOptions ImageMountOptions() {
   return {.plain_buffer_bytes = 64 << 10, .flush_directory = "none", .space_wait = std::chrono::seconds(1)};
 }
 
+Result<std::shared_ptr<Volume>> MountImage(ZonedDevice& device, OpenMode mode) {
+  ZENFS_ASSIGN_OR_RETURN(auto joined, BorrowJoined(device, mode));
+  return Volume::Mount(std::move(joined), ImageMountOptions());
+}
+
 std::string FirstDamage(ZonedDevice& device, bool read_data) {
-  const auto report = CheckVolume(device, {.read_data = read_data, .progress = {}});
+  const auto joined = BorrowJoined(device);
+  if (!joined) return joined.error().ToString();
+  const auto report = CheckVolume(**joined, {.read_data = read_data, .progress = {}});
   if (!report) return report.error().ToString();
   for (const Finding& finding : report->findings) {
     if (finding.severity != Severity::kError || finding.text == report->unsynced) continue;

@@ -13,6 +13,8 @@ using VolumeContents = std::map<std::string, std::string>;  // by path; a direct
 
 // Mount options for simulated time, with small buffers.
 [[nodiscard]] MountOptions ImageMountOptions();
+// Mounts a device, or the two that it is split into (testing/split_device.h).
+[[nodiscard]] Result<std::shared_ptr<Volume>> MountImage(ZonedDevice& device, OpenMode mode);
 
 // Lists the volume and reads a part of each file.
 [[nodiscard]] VolumeContents Look(Volume& volume);

@@ -1,8 +1,6 @@
 #include "volume_workout.h"
 
-#include "device/read_only_view.h"
 #include "input.h"
-#include "testing/borrowed_device.h"
 
 namespace zenfs {
 namespace {
@@ -40,7 +38,7 @@ void VolumeWorkout::Run(std::uint8_t mode) {
 std::string VolumeWorkout::Damage() { return FirstDamage(device_, /*read_data=*/true); }
 
 void VolumeWorkout::Read() {
-  auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
+  auto volume = MountImage(device_, OpenMode::kReadOnly);
   if (!volume) return;
   before_ = Look(**volume);
   static_cast<void>((*volume)->Unmount().ok());
@@ -48,7 +46,7 @@ void VolumeWorkout::Read() {
 
 bool VolumeWorkout::Change() {
   const std::uint64_t changes = device_.changes();
-  auto volume = Volume::Mount(Borrow(device_), ImageMountOptions());
+  auto volume = MountImage(device_, OpenMode::kExclusive);
   if (!volume) return device_.changes() != changes;
   const VolumeContents now = Look(**volume);
   if (clean_ && before_) Require(now == *before_, "a clean volume is mounted as it was read");
@@ -59,7 +57,7 @@ bool VolumeWorkout::Change() {
 }
 
 void VolumeWorkout::CheckWritten() {
-  auto volume = Volume::Mount(MakeReadOnlyView(device_), ImageMountOptions());
+  auto volume = MountImage(device_, OpenMode::kReadOnly);
   Require(volume.has_value(),
           "a volume that was written is there: " + (volume ? std::string() : volume.error().ToString()));
   VolumeContents now = Look(**volume);
