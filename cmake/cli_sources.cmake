@@ -32,6 +32,7 @@ set(ZENFS_SOURCES_cli
   cli/fs_info.cc
   cli/help.cc
   cli/interrupt.cc
+  cli/json_text.cc
   cli/link.cc
   cli/list.cc
   cli/local_time.cc
@@ -49,7 +50,6 @@ set(ZENFS_SOURCES_cli
   cli/rmdir.cc
   cli/scrape_server.cc
   cli/scrub.cc
-  cli/printable.cc
   cli/prometheus_families.cc
   cli/stats.cc
   cli/stats_table.cc
@@ -71,9 +71,9 @@ set(ZENFS_SOURCES_cli
 set(ZENFS_TESTS_cli
   cli/advice_test.cc
   cli/device_table_test.cc
+  cli/json_text_test.cc
   cli/nearest_word_test.cc
   cli/number_test.cc
-  cli/printable_test.cc
   cli/prometheus_families_test.cc
   cli/stats_table_test.cc
   cli/zone_picture_test.cc

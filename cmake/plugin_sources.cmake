@@ -20,6 +20,7 @@ set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/zenfs_file_system_open.cc
 )
 set(ZENFS_TESTS_rocksdb_plugin
+  rocksdb_plugin/logger_test.cc
   rocksdb_plugin/open_metadata_test.cc
   rocksdb_plugin/rocksdb_version_test.cc
   rocksdb_plugin/status_conversion_test.cc

@@ -16,6 +16,7 @@ set(ZENFS_SOURCES_base
   base/host_file.cc
   base/lock_order.cc
   base/mutex.cc
+  base/printable.cc
   base/random.cc
   base/shared_memory.cc
   base/short_bytes.cc
@@ -33,6 +34,7 @@ set(ZENFS_TESTS_base
   base/host_directory_test.cc
   base/lock_order_test.cc
   base/mutex_test.cc
+  base/printable_test.cc
   base/random_test.cc
   base/shared_memory_test.cc
   base/short_bytes_test.cc

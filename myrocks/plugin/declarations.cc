@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/printable.h"
 #include "debian_engine.h"
 #include "engine_hooks.h"
 
@@ -46,7 +47,7 @@ Status Declare() {
   try {
     const Status status = Declare();
     if (!status.ok())
-      sql_print_error("ZenFS: the engine is not loaded: %s", status.error().ToString().c_str());
+      sql_print_error("ZenFS: the engine is not loaded: %s", Printable(status.error().ToString()).c_str());
     return status.ok();
   } catch (...) {  // out of memory while the server is starting
     return false;

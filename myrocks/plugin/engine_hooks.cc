@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/printable.h"
 #include "debian_engine.h"
 #include "engine_volume.h"
 #include "status_variables.h"
@@ -39,7 +40,8 @@ State& TheState() {
   return *state;
 }
 
-void LogError(const std::string& line) { sql_print_error("ZenFS: %s", line.c_str()); }
+// Names and errors can hold text of a device that others made; the server writes a line as it is.
+void LogError(const std::string& line) { sql_print_error("ZenFS: %s", Printable(line).c_str()); }
 
 // The engine keeps a mark of corruption, and looks for the rest of an interrupted bulk load, in its directory on the host,
 // whatever its files are kept in.
@@ -59,10 +61,10 @@ Status Mount(State& state) {
   const VolumeInfo& info = mounted->volume().info();
   if (info.read_only)
     return Fail(Code::kReadOnly, "the engine can't work on a read-only mount: remove the option ro");
-  sql_print_information("ZenFS: the engine's files are in zones of %s, volume %s", info.device_name.c_str(),
-                        info.superblock.uuid.ToString().c_str());
+  sql_print_information("ZenFS: the engine's files are in zones of %s, volume %s",
+                        Printable(info.device_name).c_str(), info.superblock.uuid.ToString().c_str());
   for (const std::string& notice : mounted->volume().notices())
-    sql_print_warning("ZenFS: %s", notice.c_str());
+    sql_print_warning("ZenFS: %s", Printable(notice).c_str());
   MutexLock lock(state.mutex);
   state.mounted = std::move(mounted);
   return {};
@@ -73,7 +75,7 @@ void Unmount(State& state) {
   if (state.mounted == nullptr) return;
   const std::string device = state.mounted->volume().info().device_name;
   if (const Status status = state.mounted->Unmount(); status.ok()) {
-    sql_print_information("ZenFS: %s is unmounted", device.c_str());
+    sql_print_information("ZenFS: %s is unmounted", Printable(device).c_str());
   } else {
     LogError(fmt::format("unmounting {}: {}; the next start recovers all synced data", device,
                          status.error().ToString()));
@@ -95,7 +97,7 @@ int Start(void* handlerton) {
     if (result != 0) Unmount(state);
     return result;
   } catch (const std::exception& exception) {
-    sql_print_error("ZenFS: the engine can't start: %s", exception.what());
+    LogError(fmt::format("the engine can't start: {}", exception.what()));
     return kFailed;
   }
 }
@@ -106,8 +108,8 @@ int Stop(void* handlerton) {
   try {
     Unmount(state);
   } catch (const std::exception& exception) {
-    sql_print_error("ZenFS: the volume is not unmounted: %s; the next start recovers all synced data",
-                    exception.what());
+    LogError(fmt::format("the volume is not unmounted: {}; the next start recovers all synced data",
+                         exception.what()));
   }
   return result;
 }
@@ -145,9 +147,11 @@ int CheckRemoveCheckpoint(MYSQL_THD, st_mysql_sys_var*, void* save, st_mysql_val
   try {
     const Status status = RemoveCheckpoint(path);
     if (status.ok()) return 0;
-    my_printf_error(kUnknownError, "ZenFS: removing a checkpoint: %s", 0, status.error().ToString().c_str());
+    my_printf_error(kUnknownError, "ZenFS: removing a checkpoint: %s", 0,
+                    Printable(status.error().ToString()).c_str());
   } catch (const std::exception& exception) {
-    my_printf_error(kUnknownError, "ZenFS: removing a checkpoint: %s", 0, exception.what());
+    my_printf_error(kUnknownError, "ZenFS: removing a checkpoint: %s", 0,
+                    Printable(exception.what()).c_str());
   }
   return kFailed;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "metrics/metrics_snapshot.h"
 
 namespace zenfs::myrocks {
@@ -64,9 +65,9 @@ void ReadMetrics(ByteView metrics_page, Figures& figures) {
 
 Figures FiguresOf(const Volume& volume) {
   Figures figures;
-  figures.device = volume.info().device_name;
+  figures.device = Printable(volume.info().device_name);
   const Status health = volume.health();
-  figures.health = health.ok() ? "OK" : health.error().ToString();
+  figures.health = health.ok() ? "OK" : Printable(health.error().ToString());
   CountZones(volume, figures);
   const SpaceReport space = volume.Space();
   figures.total_bytes = space.total;

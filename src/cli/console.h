@@ -1,5 +1,5 @@
 // The output of a verb. Results go to standard output, errors and progress to standard error.
-// Escapes text that could steer a terminal (cli/printable.h). A name inside a text of several lines
+// Escapes text that could steer a terminal (base/printable.h). A name inside a text of several lines
 // must still go through Printable, because of line ends.
 //
 // Threads: one at a time.
@@ -9,8 +9,9 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/printable.h"
 #include "base/status.h"
-#include "cli/printable.h"
+#include "cli/json_text.h"
 #include "cli/terminal.h"
 
 namespace zenfs {

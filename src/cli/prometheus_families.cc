@@ -3,8 +3,8 @@
 #include <functional>
 #include <limits>
 
+#include "base/printable.h"
 #include "cli/number.h"
-#include "cli/printable.h"
 
 namespace zenfs {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/printable.h"
 #include "rocksdb/system_clock.h"
 #include "rocksdb_plugin/status_conversion.h"
 
@@ -90,11 +91,11 @@ void VolumeLogger::Flush() {
   }).PermitUncheckedError();
 }
 
-void LogNotices(const Volume& volume, rocksdb::Logger& logger) {
+void LogNotices(std::span<const std::string> notices, rocksdb::Logger& logger) {
   // A logger on the host drops warnings until the database has set its level.
   const rocksdb::InfoLogLevel level = logger.GetInfoLogLevel();
   logger.SetInfoLogLevel(rocksdb::InfoLogLevel::WARN_LEVEL);
-  for (const std::string& notice : volume.notices()) rocksdb::Warn(&logger, "ZenFS: %s", notice.c_str());
+  for (const std::string& notice : notices) rocksdb::Warn(&logger, "ZenFS: %s", Printable(notice).c_str());
   logger.SetInfoLogLevel(level);
 }
 

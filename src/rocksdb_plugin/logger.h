@@ -13,6 +13,8 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <span>
+#include <string>
 
 #include "rocksdb_plugin/mounted_file.h"
 
@@ -40,7 +42,7 @@ class VolumeLogger final : public rocksdb::Logger {
 };
 
 // Logs the notices of the mount (Volume::notices: damage, lost data, why flushes are slow) as
-// warnings. A database's owner looks nowhere else, so each log of a database begins with them.
-void LogNotices(const Volume& volume, rocksdb::Logger& logger);
+// warnings, each as one line of printable text. A database's owner looks nowhere else, so each log of a database begins with them.
+void LogNotices(std::span<const std::string> notices, rocksdb::Logger& logger);
 
 }  // namespace zenfs

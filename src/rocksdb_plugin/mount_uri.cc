@@ -1,10 +1,9 @@
 #include "rocksdb_plugin/mount_uri.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 
 #include "backends/open_device.h"
+#include "base/printable.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
 #include "volume/mount_table.h"
@@ -22,16 +21,10 @@ Result<MountOptions> MountOptionsOf(DeviceUri uri) {
   return ParseMountOptions(unclaimed);
 }
 
-// A read-only mount writes no LOG, and the program's own log is not known here. Names are those of the image, so nothing but
-// printable ASCII reaches the terminal.
+// A read-only mount writes no LOG, and the program's own log is not known here.
 void PrintNotices(const Volume& volume) {
-  for (const std::string& notice : volume.notices()) {
-    std::string line;
-    for (const char c : notice)
-      line +=
-          c >= ' ' && c <= '~' ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    std::fprintf(stderr, "ZenFS: %s\n", line.c_str());
-  }
+  for (const std::string& notice : volume.notices())
+    std::fprintf(stderr, "ZenFS: %s\n", Printable(notice).c_str());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/printable.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb_plugin/environments.h"
 #include "rocksdb_plugin/file_system_of_uri.h"
@@ -26,9 +27,9 @@ Object* MakeOrExplain(std::string* message, Make&& make) noexcept {
   try {
     const Result<Object*> made = make();
     if (made) return *made;
-    *message = "zenfs: " + made.error().ToString();
+    *message = "zenfs: " + Printable(made.error().ToString());
   } catch (const std::exception& exception) {
-    message->assign("zenfs: ").append(exception.what());
+    message->assign("zenfs: ").append(Printable(exception.what()));
   } catch (...) {
     message->assign("zenfs: unknown exception");
   }

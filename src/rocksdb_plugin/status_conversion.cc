@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
+
 namespace zenfs {
 
 namespace {
@@ -17,11 +19,17 @@ IOStatus LostData(IOStatus status) {
   return status;
 }
 
+std::string TextOf(const Error& error) { return Printable(error.ToString()); }
+
 }  // namespace
 
+std::string WhileDoing(std::string_view doing, std::string_view path) {
+  return fmt::format("While {} {}", doing, Printable(path));
+}
+
 IOStatus ToIOStatus(const Error& error, std::string_view doing, std::string_view path) {
-  const std::string where = fmt::format("While {} {}", doing, path);
-  const std::string text = error.ToString();
+  const std::string where = WhileDoing(doing, path);
+  const std::string text = TextOf(error);
   switch (error.code()) {
     case Code::kNotFound: return IOStatus::PathNotFound(where, text);
     case Code::kInvalidArgument: return IOStatus::InvalidArgument(where, text);
@@ -46,19 +54,19 @@ IOStatus ToIOStatus(const Error& error, std::string_view doing, std::string_view
 
 IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path) {
   if (error.code() != Code::kIo && error.code() != Code::kBusy) return ToIOStatus(error, doing, path);
-  return Retryable(IOStatus::IOError(fmt::format("While {} {}", doing, path), error.ToString()));
+  return Retryable(IOStatus::IOError(WhileDoing(doing, path), TextOf(error)));
 }
 
 IOStatus ToIOStatusOrNotFound(const Error& error, std::string_view doing, std::string_view path) {
   if (error.code() != Code::kNotFound && error.code() != Code::kNotADirectory) {
     return ToIOStatus(error, doing, path);
   }
-  return IOStatus::NotFound(fmt::format("While {} {}", doing, path), error.ToString());
+  return IOStatus::NotFound(WhileDoing(doing, path), TextOf(error));
 }
 
 IOStatus ExceptionStatus(const char* what) noexcept {
   try {
-    return IOStatus::IOError("zenfs: an operation was abandoned", what);
+    return IOStatus::IOError("zenfs: an operation was abandoned", Printable(what));
   } catch (...) {
     return IOStatus::IOError(IOStatus::kMemoryLimit);  // without text, so it needs no memory
   }

@@ -5,6 +5,9 @@
 // tells RocksDB that the same call may succeed later without help: after deletions on a full
 // device, or after a missed slot or deadline. Data loss is set if durable bytes can't be read.
 //
+// Names and messages can contain text from a device that others made, and RocksDB's programs print an error as it is: each
+// text is made printable (base/printable.h).
+//
 // Threads: pure functions.
 #pragma once
 
@@ -17,6 +20,9 @@
 #include "rocksdb_plugin/rocksdb_version.h"
 
 namespace zenfs {
+
+// "While <doing> <path>", for an error of the plugin itself.
+[[nodiscard]] std::string WhileDoing(std::string_view doing, std::string_view path);
 
 // "While <doing> <path>: <text>". `doing` is a verb form: "opening".
 [[nodiscard]] IOStatus ToIOStatus(const Error& error, std::string_view doing, std::string_view path);

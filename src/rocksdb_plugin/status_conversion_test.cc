@@ -19,6 +19,20 @@ TEST(StatusConversion, TextNamesActionPathAndReason) {
             "IO error: While reading /db/000012.sst: zone 7 says no: Input/output error");
 }
 
+TEST(StatusConversion, NamesAndReasonsOfADeviceAreOnePrintableLine) {
+  const std::string hostile = "a\n2026/11/28 forged\x1b[2J\xc2\x9b\xff";
+  const std::string shown = "a\\x0a2026/11/28 forged\\x1b[2J\\xc2\\x9b\\xff";
+  const Error error(Code::kIo, hostile);
+  const std::string line = "IO error: While reading " + shown + ": " + shown;
+  EXPECT_EQ(ToIOStatus(error, "reading", hostile).ToString(), line);
+  EXPECT_EQ(ToWriteStatus(error, "reading", hostile).ToString(), line);
+  EXPECT_EQ(ToIOStatusOrNotFound(Error(Code::kNotFound, hostile), "reading", hostile).ToString(),
+            "NotFound: While reading " + shown + ": " + shown);
+  EXPECT_EQ(ExceptionStatus(hostile.c_str()).ToString(),
+            "IO error: zenfs: an operation was abandoned: " + shown);
+  EXPECT_EQ(WhileDoing("opening", hostile), "While opening " + shown);
+}
+
 TEST(StatusConversion, MissingFileIsPathNotFoundAsOnPosix) {
   const IOStatus status = Convert(Code::kNotFound);
   EXPECT_TRUE(status.IsPathNotFound());

@@ -31,8 +31,8 @@ IOStatus WritableFile::HandedOver(const DataVerificationInfo& info, KnownCrc& cr
   crc = decoder.Fixed<std::uint32_t>();
   if (decoder.ok() && decoder.AtEnd()) return IOStatus::OK();
   return IOStatus::InvalidArgument(
-      fmt::format("While appending to {}: a CRC32C has 4 bytes, the checksum handed over has {}", file_.path,
-                  info.checksum.size()));
+      WhileDoing("appending to", file_.path),
+      fmt::format("a CRC32C has 4 bytes, the checksum handed over has {}", info.checksum.size()));
 }
 
 IOStatus WritableFile::Append(const Slice& data, const IOOptions&, IODebugContext*) {

@@ -1,8 +1,8 @@
 #include "rocksdb_plugin/zenfs_file_system.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "rocksdb_plugin/status_conversion.h"
 
 namespace zenfs {
@@ -34,8 +34,8 @@ IOStatus ZenFileSystem::LockFile(const std::string& fname, const IOOptions&, roc
       return IOStatus::OK();
     }
     if (held.error().code() != Code::kBusy) return ToIOStatus(held.error(), "locking", fname);
-    return IOStatus::IOError(fmt::format("While locking {}: lock is held by this process", fname),
-                             held.error().ToString());
+    return IOStatus::IOError(WhileDoing("locking", fname) + ": lock is held by this process",
+                             Printable(held.error().ToString()));
   });
 }
 

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <type_traits>
 
 #include "rocksdb_plugin/directory_handle.h"
@@ -76,8 +74,8 @@ IOStatus ZenFileSystem::NewRandomRWFile(const std::string& fname, const FileOpti
                                         std::unique_ptr<rocksdb::FSRandomRWFile>* result, IODebugContext*) {
   result->reset();
   return Guarded([&] {
-    return IOStatus::NotSupported(
-        fmt::format("While opening {} for random writes: zones can only be written sequentially", fname));
+    return IOStatus::NotSupported(WhileDoing("opening for random writes", fname),
+                                  "zones can only be written sequentially");
   });
 }
 
@@ -85,8 +83,7 @@ IOStatus ZenFileSystem::NewMemoryMappedFileBuffer(const std::string& fname,
                                                   std::unique_ptr<rocksdb::MemoryMappedFileBuffer>* result) {
   result->reset();
   return Guarded([&] {
-    return IOStatus::NotSupported(
-        fmt::format("While mapping {}: files in zones can't be mapped into memory", fname));
+    return IOStatus::NotSupported(WhileDoing("mapping", fname), "files in zones can't be mapped into memory");
   });
 }
 
@@ -97,7 +94,7 @@ IOStatus ZenFileSystem::NewDirectory(const std::string& name, const IOOptions&,
     const Result<FileStat> stat = volume_->Stat(name);
     if (!stat) return ToIOStatus(stat.error(), "opening directory", name);
     if (!stat->is_directory) {
-      return IOStatus::IOError(fmt::format("While opening directory {}: it is a file", name));
+      return IOStatus::IOError(WhileDoing("opening directory", name), "it is a file");
     }
     *result = std::make_unique<DirectoryHandle>(volume_, name);
     return IOStatus::OK();
@@ -111,7 +108,7 @@ IOStatus ZenFileSystem::NewLogger(const std::string& fname, const IOOptions&,
     auto handle = volume_->Create(fname, Lifetime::kNotSet);
     if (!handle) return ToIOStatus(handle.error(), "creating", fname);
     *result = std::make_shared<VolumeLogger>(MountedFile{volume_, std::move(*handle), fname});
-    LogNotices(*volume_, **result);
+    LogNotices(volume_->notices(), **result);
     return IOStatus::OK();
   });
 }

@@ -1,0 +1,32 @@
+#include "cli/json_text.h"
+
+#include <fmt/format.h>
+
+#include "backup/path_text.h"
+#include "base/printable.h"
+
+namespace zenfs {
+namespace {
+
+void NoteBytes(const Json& json, const std::string& pointer, Json& found) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (!IsUtf8(text)) found[pointer] = EncodePathText(text);
+  } else if (json.is_structured()) {
+    for (const auto& [key, value] : json.items()) NoteBytes(value, fmt::format("{}/{}", pointer, key), found);
+  }
+}
+
+}  // namespace
+
+std::string JsonText(const Json& json, int indent) {
+  constexpr bool kAscii = true;
+  Json not_utf8 = Json::object();
+  NoteBytes(json, "", not_utf8);
+  if (not_utf8.empty()) return json.dump(indent, ' ', kAscii, Json::error_handler_t::replace);
+  Json with_bytes = json;
+  with_bytes["not_utf8"] = std::move(not_utf8);
+  return with_bytes.dump(indent, ' ', kAscii, Json::error_handler_t::replace);
+}
+
+}  // namespace zenfs
