@@ -10,6 +10,7 @@ set(ZENFS_SOURCES_base
   base/crc32c.cc
   base/fmt_library.cc
   base/descriptor_registry.cc
+  base/environment.cc
   base/file_lock.cc
   base/fork_guard.cc
   base/host_directory.cc
@@ -31,6 +32,7 @@ set(ZENFS_TESTS_base
   base/counted_test.cc
   base/crc32c_test.cc
   base/descriptor_registry_test.cc
+  base/environment_test.cc
   base/host_directory_test.cc
   base/lock_order_test.cc
   base/mutex_test.cc

@@ -112,6 +112,7 @@ BAD = [
     ("clock_gettime(a, b)", "base/clock.h"),
     ("auto n = std::chrono::steady_clock::now()", "base/clock.h"),
     ("auto n = std::chrono::system_clock::now()", "base/clock.h"),
+    ('std::getenv("HOME")', "base/environment.h"),
     ("std::cout << 1", "Console"),
     ("printf(a)", "Console"),
     ("std::fprintf(stderr, a)", "Console"),

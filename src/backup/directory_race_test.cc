@@ -7,6 +7,7 @@
 
 #include "backup/hostile_directory_rig.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/mutex.h"
 #include "base/thread.h"
 
@@ -16,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::chrono::milliseconds HowLong() {
-  const char* const full = std::getenv("ZENFS_FULL");
-  return std::chrono::seconds(full != nullptr && *full == '1' ? 30 : 1);
+  const std::string_view full = EnvironmentVariable("ZENFS_FULL");
+  return std::chrono::seconds(full.starts_with('1') ? 30 : 1);
 }
 
 // Swaps entries of `top` until it is destroyed; the last swap may stay.

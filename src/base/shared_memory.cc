@@ -12,11 +12,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/environment.h"
 #include "base/file_lock.h"
 #include "base/sync_point.h"
 
@@ -306,10 +306,9 @@ std::optional<std::uint32_t> OwnerOfName(const std::string& path) {
 }
 
 std::vector<std::string> SharedMemoryDirectories() {
-  const char* const runtime =
-      std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe): ZenFS never changes the environment
+  const std::string_view runtime = EnvironmentVariable("XDG_RUNTIME_DIR");
   std::vector<std::string> directories{"/dev/shm"};
-  if (runtime != nullptr && *runtime == '/') directories.emplace_back(runtime);
+  if (runtime.starts_with('/')) directories.emplace_back(runtime);
   directories.emplace_back("/run");
   return directories;
 }

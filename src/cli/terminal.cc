@@ -5,21 +5,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
+
+#include "base/environment.h"
 
 namespace zenfs {
 namespace {
 
-std::string_view Environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here sets it
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
 int ColumnsOf(int fd, bool is_terminal) {
   winsize size{};
   if (is_terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const std::string_view text = Environment("COLUMNS");
+  const std::string_view text = EnvironmentVariable("COLUMNS");
   int columns = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
   if (error == std::errc() && end == text.data() + text.size() && columns > 0) return columns;
@@ -29,7 +25,7 @@ int ColumnsOf(int fd, bool is_terminal) {
 bool LocaleIsUtf8() {
   for (const char* name :
        {"LC_ALL", "LC_CTYPE", "LANG"}) {  // the first one that is set counts, as in setlocale(3)
-    const std::string_view value = Environment(name);
+    const std::string_view value = EnvironmentVariable(name);
     if (value.empty()) continue;
     return value.ends_with("UTF-8") || value.ends_with("utf8") || value.ends_with("utf-8");
   }
@@ -41,7 +37,8 @@ bool LocaleIsUtf8() {
 Terminal Terminal::Of(int fd) {
   Terminal terminal;
   terminal.is_terminal = isatty(fd) == 1;
-  terminal.colour = terminal.is_terminal && Environment("NO_COLOR").empty() && Environment("TERM") != "dumb";
+  terminal.colour = terminal.is_terminal && EnvironmentVariable("NO_COLOR").empty() &&
+                    EnvironmentVariable("TERM") != "dumb";
   terminal.utf8 = terminal.is_terminal && LocaleIsUtf8();
   terminal.columns = std::clamp(ColumnsOf(fd, terminal.is_terminal), 40, 1000);
   return terminal;

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 
+#include "base/environment.h"
 #include "base/unique_fd.h"
 
 namespace zenfs {
@@ -26,11 +26,6 @@ bool IsPrefix(std::string_view part) {
 
 constexpr std::size_t kFileBytesMax = 1 << 20;
 const dev_t kNullDevice = makedev(1, 3);  // /dev/null
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here sets it
-  return value == nullptr ? "" : value;
-}
 
 // In an absolute path, a ':' is part of the path.
 Result<DeviceUri> ParseListed(const std::string& text) {
@@ -131,10 +126,12 @@ void ReadFile(const std::string& path, ListedDevices& listed) {
 }  // namespace
 
 ListPlaces ListPlaces::OfEnvironment() {
-  ListPlaces places{.variable = Environment("ZENFS_DEVICES"), .file = Environment("ZENFS_DEVICES_FILE")};
+  ListPlaces places{.variable = std::string(EnvironmentVariable("ZENFS_DEVICES")),
+                    .file = std::string(EnvironmentVariable("ZENFS_DEVICES_FILE"))};
   if (!places.file.empty()) return places;
-  std::string config = Environment("XDG_CONFIG_HOME");
-  if (config.empty() && !Environment("HOME").empty()) config = Environment("HOME") + "/.config";
+  std::string config(EnvironmentVariable("XDG_CONFIG_HOME"));
+  const std::string home(EnvironmentVariable("HOME"));
+  if (config.empty() && !home.empty()) config = home + "/.config";
   std::error_code ignored;  // an unreadable directory has no list
   for (const std::string& path :
        {config.empty() ? "" : config + "/zenfs/devices", std::string("/etc/zenfs/devices")}) {

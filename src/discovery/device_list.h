@@ -9,6 +9,8 @@
 // A path means a zoned block device if it leads to a block device, a mounted zonefs if it leads to
 // a directory, otherwise the file of an emulated device.
 //
+// In a program with more privileges than its caller the variables count as not set.
+//
 // Threads: no state.
 #pragma once
 

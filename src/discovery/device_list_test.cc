@@ -11,6 +11,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/environment.h"
 #include "base/unique_fd.h"
 #include "testing/temp_directory.h"
 
@@ -108,7 +109,7 @@ TEST(DeviceListTest, ADriveIsNamedByItsBlockDeviceNotByItsCommands) {
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
+    if (const std::string_view old = EnvironmentVariable(name); !old.empty()) old_ = old;
     ::setenv(name, value.c_str(), 1);
   }
   ~Variable() {

@@ -28,6 +28,25 @@ class Usage(CliCase):
         self.assertEqual(self.ok("--version"), self.ok("version"))
         self.assertEqual(self.ok_json("version")["format"], 3)
 
+    def test_a_setuid_copy_refuses_to_run(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a setuid program that belongs to somebody else")
+        if os.statvfs(self.dir).f_flag & os.ST_NOSUID:
+            self.skipTest(f"{self.dir} is mounted with nosuid: set TMPDIR")
+        secret = os.path.join(self.dir, "secret")
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write("secret:line\n")
+        os.chmod(secret, 0o600)
+        os.chmod(self.dir, 0o755)
+        self.run_without_privileges()
+        for bits in (0o4755, 0o2755):
+            os.chmod(self.program, bits)
+            for words in (["devices"], ["version"], ["df", "--emu=/x"]):
+                refusal = self.zenfs(*words, ZENFS_DEVICES_FILE=secret)
+                self.assertEqual((refusal.status, refusal.out, refusal.err.count("\n")), (1, "", 1), refusal.err)
+                self.assertIn("refuses to run with more privileges than its caller has", refusal.err)
+                self.assertNotIn("secret", refusal.err)
+
     def test_no_verb(self):
         self.fails(saying=["no verb given", "zenfs help"])
 
