@@ -10,8 +10,8 @@ function(zenfs_add_cli_core)
   target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
   target_link_libraries(zenfs_cli_core
-    PUBLIC zenfs_volume zenfs_backup zenfs_repair zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::pull
-    PRIVATE civetweb::civetweb-cpp zenfs_flags)
+    PUBLIC zenfs_volume zenfs_backup zenfs_repair zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::core
+    PRIVATE civetweb::civetweb zenfs_flags)
 endfunction()
 
 function(zenfs_add_cli)

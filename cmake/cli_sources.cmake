@@ -61,6 +61,7 @@ set(ZENFS_SOURCES_cli
   cli/verb_flags.cc
   cli/verb_table.cc
   cli/version.cc
+  cli/volume_poll.cc
   cli/watch.cc
   cli/zone_look.cc
   cli/zone_picture.cc
@@ -76,6 +77,7 @@ set(ZENFS_TESTS_cli
   cli/number_test.cc
   cli/prometheus_families_test.cc
   cli/stats_table_test.cc
+  cli/volume_poll_test.cc
   cli/zone_picture_test.cc
   cli/zone_svg_test.cc
 )

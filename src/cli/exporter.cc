@@ -1,25 +1,31 @@
-// Serves until SIGTERM or SIGINT. Keeps no state between scrapes, so the writer of a volume may
-// come and go.
+// Serves until SIGTERM or SIGINT. Keeps nothing of a volume between scrapes, so its writer may come
+// and go, and so may its device.
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
+#include "base/caught.h"
 #include "base/mutex.h"
-#include "base/thread.h"
 #include "base/unique_fd.h"
 #include "cli/device_option.h"
 #include "cli/number.h"
 #include "cli/prometheus_families.h"
 #include "cli/scrape_server.h"
 #include "cli/verbs.h"
+#include "cli/volume_poll.h"
 
 namespace zenfs {
 namespace {
 
 constexpr const char* kDefaultListen = "127.0.0.1:9817";
+constexpr const char* kDefaultTimeout = "5";  // half of what Prometheus gives a scrape by default
+constexpr double kTimeoutMin = 0.1;
+constexpr double kTimeoutMax = 3600;
 
 struct Address {
   std::string host;
@@ -68,48 +74,62 @@ Result<std::string> TryListen(const std::string& text) {
                      address.port);
 }
 
-class VolumeCollector : public prometheus::Collectable {
+class VolumeCollector {
  public:
-  // The caller owns `console` and does not use it meanwhile.
-  VolumeCollector(std::vector<DeviceUri> uris, Console& console)
-      : uris_(std::move(uris)), console_(console), said_(uris_.size()) {}
+  // The caller owns `console` and does not use it meanwhile. Errors: kBusy if the host refuses a thread.
+  static Result<std::unique_ptr<VolumeCollector>> Start(const std::vector<DeviceUri>& uris,
+                                                        std::chrono::milliseconds timeout, Console& console) {
+    std::unique_ptr<VolumeCollector> collector(new VolumeCollector(timeout, console, uris.size()));
+    for (const DeviceUri& uri : uris) {
+      ZENFS_ASSIGN_OR_RETURN(
+          collector->volumes_.emplace_back(),
+          VolumePoll::Start(uri.kind + ":" + uri.target, [uri] { return ReadVolume(uri); }));
+    }
+    return collector;
+  }
 
-  // Called by several of the server's threads at once. Their stacks are too small for a mount, so
-  // each mount has its own thread.
-  std::vector<prometheus::MetricFamily> Collect() const override {
+  // Reads all volumes at the same time; takes `timeout` at most. Called by several threads at once.
+  std::vector<prometheus::MetricFamily> Collect() EXCLUDES(mutex_) {
+    const Deadline deadline = Deadline::After(timeout_);
+    std::vector<std::uint64_t> numbers;
+    for (const auto& volume : volumes_) numbers.push_back(volume->Begin());
     std::vector<VolumeReading> readings;
-    Result<Thread> reader = Thread::Start("zenfs-scrape", [&] {
-      for (const DeviceUri& uri : uris_) readings.push_back(ReadVolume(uri));
-    });
-    if (reader) reader->Join();
-    if (!reader) readings = Unread(reader.error());
-    for (std::size_t i = 0; i < readings.size(); ++i) Say(i, readings[i].trouble);
+    for (std::size_t i = 0; i < volumes_.size(); ++i) {
+      readings.push_back(volumes_[i]->End(numbers[i], deadline));
+      Say(i, readings[i].trouble);
+    }
     return FamiliesOf(readings);
   }
 
- private:
-  std::vector<VolumeReading> Unread(const Error& why) const {
-    std::vector<VolumeReading> readings;
-    for (const DeviceUri& uri : uris_) {
-      VolumeReading& reading = readings.emplace_back();
-      reading.device = uri.kind + ":" + uri.target;
-      reading.trouble = why.With(reading.device);
-    }
-    return readings;
+  [[nodiscard]] Status Announce(const std::string& address) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    console_.Print(fmt::format("Serving http://{}/metrics\n", address));
+    return console_.Flush();
   }
+
+  // True while some volume is being read: a device may hang for ever.
+  [[nodiscard]] bool busy() const {
+    return std::ranges::any_of(volumes_, [](const auto& volume) { return volume->busy(); });
+  }
+
+ private:
+  VolumeCollector(std::chrono::milliseconds timeout, Console& console, std::size_t volumes)
+      : timeout_(timeout), console_(console), said_(volumes) {}
+
   // Prints a line when the trouble of a device begins or changes, not at each scrape.
-  void Say(std::size_t device, const std::optional<Error>& trouble) const EXCLUDES(mutex_) {
+  void Say(std::size_t device, const std::optional<Error>& trouble) EXCLUDES(mutex_) {
     const std::string text = trouble ? trouble->ToString() : "";
     MutexLock lock(mutex_);
     if (said_[device] == text) return;
     said_[device] = text;
-    if (!text.empty()) console_.PrintError(fmt::format("zenfs exporter: {}", Printable(text)));
+    if (!text.empty()) console_.PrintError(fmt::format("zenfs exporter: {}", text));
   }
 
-  const std::vector<DeviceUri> uris_;
-  mutable Mutex mutex_;
+  const std::chrono::milliseconds timeout_;
+  std::vector<std::unique_ptr<VolumePoll>> volumes_;  // constant once all have started
+  Mutex mutex_;
   Console& console_ GUARDED_BY(mutex_);
-  mutable std::vector<std::string> said_ GUARDED_BY(mutex_);  // by device: the last line printed
+  std::vector<std::string> said_ GUARDED_BY(mutex_);  // by device: the last line printed
 };
 
 class ExporterAction : public Action {
@@ -118,28 +138,37 @@ class ExporterAction : public Action {
     app.add_option("--listen", listen_, "Where to listen")
         ->type_name("HOST:PORT")
         ->default_str(kDefaultListen);
+    app.add_option("--timeout", timeout_, "How long a scrape waits for a volume")
+        ->type_name("SECONDS")
+        ->default_str(kDefaultTimeout);
   }
 
   Result<int> Run(Console& console) override {
-    ZENFS_ASSIGN_OR_RETURN(std::vector<DeviceUri> uris, device_.Uris());
-    for (const DeviceUri& uri : uris) ZENFS_RETURN_IF_ERROR(OpenNamedDevice(uri, OpenMode::kReadOnly));
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<DeviceUri> uris, device_.Uris());
+    const auto timeout = ParseSeconds(timeout_, kTimeoutMin, kTimeoutMax);
+    if (!timeout) return Fail(timeout.error().With("--timeout"));
     ZENFS_ASSIGN_OR_RETURN(const std::string address, TryListen(listen_));
     sigset_t ends;  // blocked before the server's threads start, which inherit the mask
     sigemptyset(&ends);
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-    const auto collector = std::make_shared<VolumeCollector>(std::move(uris), console);
-    ZENFS_ASSIGN_OR_RETURN(const auto server, ScrapeServer::Start(address, collector));
-    console.Print(fmt::format("Serving http://{}/metrics\n", address));
-    ZENFS_RETURN_IF_ERROR(console.Flush());
+    ZENFS_ASSIGN_OR_RETURN(const auto collector, VolumeCollector::Start(uris, *timeout, console));
+    ZENFS_ASSIGN_OR_RETURN(auto server, ScrapeServer::Start(address, [&] { return collector->Collect(); }));
+    ZENFS_RETURN_IF_ERROR(collector->Announce(address));
+    // Not only at the first scrape: the words for a device that can't be read belong to the start.
+    IgnoreError(Caught([&]() -> Result<std::size_t> { return collector->Collect().size(); }));
     int received = 0;
     sigwait(&ends, &received);
+    server.reset();
+    // A reading can't be interrupted, and this process changes nothing that it would have to leave in order.
+    if (collector->busy()) ::_exit(0);
     return 0;
   }
 
  private:
   DeviceOption device_;
   std::string listen_ = kDefaultListen;
+  std::string timeout_ = kDefaultTimeout;
 };
 
 }  // namespace

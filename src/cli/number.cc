@@ -60,6 +60,17 @@ Result<std::uint64_t> ParseCount(std::string_view text, std::uint64_t min, std::
   return *value;
 }
 
+Result<std::chrono::milliseconds> ParseSeconds(std::string_view text, double min, double max) {
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || stop != end || !(seconds >= min && seconds <= max)) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("'{}' is not a number of seconds from {} to {}", text, min, max));
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
 std::string FormatSize(std::uint64_t bytes) {
   constexpr std::pair<int, const char*> kUnits[] = {{40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}};
   for (const auto& [shift, name] : kUnits) {

@@ -20,6 +20,10 @@ constexpr ValueInfo kVolumeGauges[] = {
      "1 if the exporter's user may not read the device, or the counters of the program that writes to it, "
      "else 0"},
     {"volume_info", "", "1; the labels uuid and label tell which volume the device holds"},
+    {"trouble", "",
+     "1 while the volume or its counters can't be read; the label reason is slow, out_of_memory, denied, "
+     "missing, damaged, "
+     "unusable or failed"},
 };
 
 // One Prometheus bucket for each power of two; four times as many, as ours, would be too many to
@@ -48,14 +52,28 @@ ClientMetric::Histogram HistogramOf(const LatencyHistogram& latency) {
   return out;
 }
 
+// The label of zenfs_trouble: few values, so that an alert can name them. The text of the error is on standard error.
+std::string_view ReasonOf(const Error& trouble) {
+  switch (trouble.code()) {
+    case Code::kTimedOut: return "slow";
+    case Code::kNoSpace: return "out_of_memory";
+    case Code::kPermission: return "denied";
+    case Code::kNotFound: return "missing";
+    case Code::kCorruption: return "damaged";
+    case Code::kInvalidArgument:
+    case Code::kNotSupported: return "unusable";
+    default: return "failed";
+  }
+}
+
 class Builder {
  public:
   explicit Builder(std::span<const VolumeReading> readings) : readings_(readings) {}
 
-  using Has = bool VolumeReading::*;  // selects the readings with the metric; null: all
+  using Has = std::function<bool(const VolumeReading&)>;  // selects the readings with the metric; null: all
   using Number = std::function<std::uint64_t(const VolumeReading&)>;
 
-  void Gauge(const ValueInfo& info, Has has, const Number& number) {
+  void Gauge(const ValueInfo& info, const Has& has, const Number& number) {
     Add(info.name, info.help, MetricType::Gauge, has,
         [&](const VolumeReading& reading, ClientMetric& metric) {
           metric.gauge.value = static_cast<double>(number(reading));
@@ -81,18 +99,27 @@ class Builder {
           metric.gauge.value = 1;
         });
   }
+  void Trouble(const ValueInfo& info) {
+    Add(
+        info.name, info.help, MetricType::Gauge,
+        [](const VolumeReading& reading) { return reading.trouble.has_value(); },
+        [](const VolumeReading& reading, ClientMetric& metric) {
+          metric.label.push_back({"reason", std::string(ReasonOf(*reading.trouble))});
+          metric.gauge.value = 1;
+        });
+  }
 
   std::vector<MetricFamily> Take() { return std::move(families_); }
 
  private:
   template <typename Fill>
-  void Add(std::string_view name, std::string_view help, MetricType type, Has has, const Fill& fill) {
+  void Add(std::string_view name, std::string_view help, MetricType type, const Has& has, const Fill& fill) {
     MetricFamily family;
     family.name = "zenfs_" + std::string(name);
     family.help = help;
     family.type = type;
     for (const VolumeReading& reading : readings_) {
-      if (has != nullptr && !(reading.*has)) continue;
+      if (has && !has(reading)) continue;
       fill(reading, family.metric.emplace_back(For(reading)));
     }
     if (!family.metric.empty()) families_.push_back(std::move(family));
@@ -130,6 +157,7 @@ std::vector<MetricFamily> FamiliesOf(std::span<const VolumeReading> readings) {
     return reading.trouble && reading.trouble->code() == Code::kPermission ? 1 : 0;
   });
   builder.Info(kVolumeGauges[3]);
+  builder.Trouble(kVolumeGauges[4]);
   for (std::size_t i = 0; i < kZoneGaugeCount; ++i) {
     builder.Gauge(ZoneGauges()[i], &VolumeReading::readable,
                   [i](const VolumeReading& reading) { return reading.zones[i]; });

@@ -62,6 +62,11 @@ TEST(FamiliesOf, ReadingThatWasDeniedIsNotOneWithoutAWriter) {
   const auto families = FamiliesOf(readings);
   EXPECT_EQ(Find(families, "zenfs_denied")->metric.at(0).gauge.value, 1);
   EXPECT_EQ(Find(families, "zenfs_denied")->metric.at(1).gauge.value, 0);
+  const MetricFamily* trouble = Find(families, "zenfs_trouble");
+  ASSERT_NE(trouble, nullptr);
+  ASSERT_EQ(trouble->metric.size(), 1u) << "only of the volume that has any";
+  EXPECT_EQ(trouble->metric[0].label.at(1).name, "reason");
+  EXPECT_EQ(trouble->metric[0].label.at(1).value, "denied");
 }
 
 TEST(FamiliesOf, VolumesAreToldApartByTheirDevice) {

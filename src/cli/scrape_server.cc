@@ -1,13 +1,14 @@
 #include "cli/scrape_server.h"
 
-#include <CivetServer.h>
+#include <civetweb.h>
 #include <fmt/format.h>
-#include <prometheus/exposer.h>
+#include <prometheus/text_serializer.h>
 
 #include <filesystem>
 #include <iterator>
 #include <optional>
-#include <vector>
+#include <sstream>
+#include <string_view>
 
 namespace zenfs {
 namespace {
@@ -31,41 +32,75 @@ int RefuseBody(mg_connection* connection) {
   return kContentTooLarge;
 }
 
+std::string TextOf(const std::vector<prometheus::MetricFamily>& families) {
+  std::ostringstream text;
+  text.exceptions(std::ios::badbit);  // otherwise a text that memory was too short for would be cut off
+  prometheus::TextSerializer().Serialize(text, families);
+  return std::move(text).str();
+}
+
 }  // namespace
 
-ScrapeServer::ScrapeServer(std::unique_ptr<prometheus::Exposer> exposer) : exposer_(std::move(exposer)) {}
-
-ScrapeServer::~ScrapeServer() = default;
-
-Result<std::unique_ptr<ScrapeServer>> ScrapeServer::Start(
-    const std::string& address, const std::shared_ptr<prometheus::Collectable>& collector) {
-  const std::string threads = fmt::to_string(kThreads);
-  std::vector<std::string> options = {
-      "listening_ports",   address, "num_threads",        threads,
-      "connection_queue",  threads, "request_timeout_ms", fmt::to_string(kRequestTimeout.count()),
-      "enable_keep_alive", "no"};
-  const std::optional<std::size_t> before = CountThreads();
-  CivetCallbacks callbacks;
-  callbacks.begin_request = RefuseBody;
-  std::unique_ptr<prometheus::Exposer> exposer;
-  try {
-    exposer = std::make_unique<prometheus::Exposer>(std::move(options), &callbacks);
-  } catch (const std::exception& error) {
-    return Fail(Code::kIo, fmt::format("can't serve on {}: {}", address, error.what()));
+// The caller is in C, so no exception may leave.
+int ScrapeServer::Serve(mg_connection* connection, void* server) noexcept {
+  constexpr int kOk = 200;
+  constexpr int kMethodNotAllowed = 405;
+  constexpr int kUnavailable = 503;
+  if (std::string_view(mg_get_request_info(connection)->request_method) != "GET") {
+    mg_send_http_error(connection, kMethodNotAllowed, "metrics are read by GET");
+    return kMethodNotAllowed;
   }
+  try {
+    const std::string text = TextOf(static_cast<ScrapeServer*>(server)->collect_());
+    mg_printf(connection,
+              "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+              "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+              text.size());
+    mg_write(connection, text.data(), text.size());  // a client that is gone needs no answer
+    return kOk;
+  } catch (...) {  // only memory and libraries throw
+    mg_send_http_error(connection, kUnavailable, "no memory is left to answer");
+    return kUnavailable;
+  }
+}
+
+ScrapeServer::~ScrapeServer() {
+  if (context_ != nullptr) mg_stop(context_);
+}
+
+Result<std::unique_ptr<ScrapeServer>> ScrapeServer::Start(const std::string& address, Collect collect) {
+  std::unique_ptr<ScrapeServer> server(new ScrapeServer(std::move(collect)));
+  const std::string threads = fmt::to_string(kThreads);
+  const std::string timeout = fmt::to_string(kRequestTimeout.count());
+  const char* options[] = {"listening_ports",
+                           address.c_str(),
+                           "num_threads",
+                           threads.c_str(),
+                           "connection_queue",
+                           threads.c_str(),
+                           "request_timeout_ms",
+                           timeout.c_str(),
+                           "enable_keep_alive",
+                           "no",
+                           nullptr};
+  const std::optional<std::size_t> before = CountThreads();
+  mg_callbacks callbacks{};
+  callbacks.begin_request = RefuseBody;
+  server->context_ = mg_start(&callbacks, nullptr, options);
+  if (server->context_ == nullptr) return Fail(Code::kIo, fmt::format("can't serve on {}", address));
   // The library does not report which threads it could not start. Without its accepting thread,
   // which comes on top of kThreads, it would serve nobody, and a stop would wait for that thread
   // for ever.
   const std::optional<std::size_t> after = CountThreads();
   if (before && after && *after - *before != kThreads + 1) {
-    static_cast<void>(exposer.release());
+    server->context_ = nullptr;
     return Fail(
         Error(Code::kBusy, fmt::format("can't serve on {}: the host allows {} of {} threads", address,
                                        *after - *before, kThreads + 1))
             .Advise("raise the limit of threads (ulimit -u, or pids.max of the cgroup), or free memory"));
   }
-  exposer->RegisterCollectable(collector);
-  return std::unique_ptr<ScrapeServer>(new ScrapeServer(std::move(exposer)));
+  mg_set_request_handler(server->context_, "/metrics", Serve, server.get());
+  return server;
 }
 
 }  // namespace zenfs

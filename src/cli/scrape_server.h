@@ -5,20 +5,21 @@
 // its request is complete. As many again wait in a queue, further ones in the backlog of the
 // kernel. K clients that never finish a request thus delay another one by up to K / kThreads *
 // kRequestTimeout. Requests with a body and connections that stay open for a second request are
-// refused.
+// refused. A request whose answer needs more memory than there is gets the status 503.
 #pragma once
 
-#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
-namespace prometheus {
-class Exposer;
-}
+struct mg_connection;
+struct mg_context;
 
 namespace zenfs {
 
@@ -27,17 +28,23 @@ class ScrapeServer {
   static constexpr unsigned kThreads = 32;
   static constexpr std::chrono::milliseconds kRequestTimeout{2000};
 
-  // Serves `collector` at /metrics until the object is destroyed. `address` is "A.B.C.D:PORT" or
-  // "[ADDRESS]:PORT". The server's threads inherit the caller's signal mask. Errors: kIo; kBusy if
-  // the host refuses a thread. Then end the process soon: some threads may be left running.
-  [[nodiscard]] static Result<std::unique_ptr<ScrapeServer>> Start(
-      const std::string& address, const std::shared_ptr<prometheus::Collectable>& collector);
+  // Called by several of the server's threads at once, whose stacks are too small for a mount. May throw.
+  using Collect = std::function<std::vector<prometheus::MetricFamily>()>;
+
+  // Serves `collect` at /metrics until the object is destroyed, which waits for requests that are being served.
+  // `address` is "A.B.C.D:PORT" or "[ADDRESS]:PORT". The server's threads inherit the caller's signal mask. Errors: kIo;
+  // kBusy if the host refuses a thread. Then end the process soon: some threads may be left running.
+  [[nodiscard]] static Result<std::unique_ptr<ScrapeServer>> Start(const std::string& address,
+                                                                   Collect collect);
   ~ScrapeServer();
 
  private:
-  explicit ScrapeServer(std::unique_ptr<prometheus::Exposer> exposer);
+  explicit ScrapeServer(Collect collect) : collect_(std::move(collect)) {}
 
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  static int Serve(mg_connection* connection, void* server) noexcept;
+
+  const Collect collect_;
+  mg_context* context_ = nullptr;
 };
 
 }  // namespace zenfs

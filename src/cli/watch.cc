@@ -1,10 +1,7 @@
 #include "cli/watch.h"
 
-#include <fmt/format.h>
-
-#include <charconv>
-
 #include "base/clock.h"
+#include "cli/number.h"
 
 namespace zenfs {
 namespace {
@@ -13,14 +10,9 @@ constexpr double kMinSeconds = 0.1;
 constexpr double kMaxSeconds = 86'400;
 
 std::chrono::milliseconds ParseInterval(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || !(seconds >= kMinSeconds && seconds <= kMaxSeconds)) {
-    throw CLI::ValidationError("--watch", fmt::format("'{}' is not a number of seconds from {} to {}", text,
-                                                      kMinSeconds, kMaxSeconds));
-  }
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  const auto interval = ParseSeconds(text, kMinSeconds, kMaxSeconds);
+  if (!interval) throw CLI::ValidationError("--watch", interval.error().text());
+  return *interval;
 }
 
 // Overwrites the old output line by line to avoid flicker.

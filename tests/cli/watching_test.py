@@ -1,7 +1,9 @@
 """A volume that is being used, looked at from beside: zones --svg and --watch, stats, exporter."""
+import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -185,8 +187,8 @@ class Exporter(CliCase):
             free.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
 
-    def exporter(self, *devices):
-        exporter = Background("exporter", *(devices or [f"--emu={self.image}"]), f"--listen={self.address}", program=self.program,
+    def exporter(self, *words):
+        exporter = Background("exporter", *(words or [f"--emu={self.image}"]), f"--listen={self.address}", program=self.program,
                               **self.identity)
         self.assertEqual(exporter.line(), f"Serving http://{self.address}/metrics\n")
         return exporter
@@ -253,6 +255,70 @@ class Exporter(CliCase):
             self.assertEqual(err.count("\n"), 1, "one line about the one that can't be read")
             self.assertIn("other.img", err)
 
+    def slow(self, image, microseconds):
+        return f"--uri=emu:{image}?latency_us:{microseconds}"
+
+    def test_a_volume_that_hangs_delays_no_other(self):
+        other = os.path.join(self.dir, "other.img")
+        self.make_device(path=other)
+        self.ok("mkfs", f"--emu={other}")
+        with self.exporter(self.slow(other, 10000000), f"--emu={self.image}", "--timeout=0.5") as exporter:
+            for _ in range(3):
+                begin = time.monotonic()
+                metrics = self.scrape()
+                self.assertLess(time.monotonic() - begin, 5)
+                self.assertEqual(metrics[f'zenfs_readable{{device="emu:{self.image}"}}'], 1)
+                self.assertEqual(metrics[f'zenfs_up{{device="emu:{other}"}}'], 0)
+                self.assertEqual(metrics[f'zenfs_trouble{{device="emu:{other}",reason="slow"}}'], 1)
+                self.assertNotIn(self.image, "".join(name for name in metrics if name.startswith("zenfs_trouble")))
+            begin = time.monotonic()
+            status, _, err = exporter.end()
+            self.assertLess(time.monotonic() - begin, 5, "it does not wait for the device")
+            self.assertEqual((status, err.count("\n")), (0, 1), err)
+            self.assertRegex(err, r"^zenfs exporter: emu:.*other.img: the volume could not be read within .*--timeout\n$")
+
+    def test_a_device_that_comes_later_is_read_from_then_on(self):
+        later = os.path.join(self.dir, "later.img")
+        with self.exporter(f"--emu={later}", f"--emu={self.image}") as exporter:
+            metrics = self.scrape()
+            self.assertEqual(metrics[f'zenfs_trouble{{device="emu:{later}",reason="missing"}}'], 1)
+            self.assertEqual(metrics[f'zenfs_up{{device="emu:{later}"}}'], 0)
+            self.assertEqual(metrics[f'zenfs_readable{{device="emu:{self.image}"}}'], 1)
+            self.make_device(path=later)
+            self.assertIn(f'zenfs_trouble{{device="emu:{later}",reason="missing"}}', self.scrape(), "there is no volume on it")
+            self.ok("mkfs", f"--emu={later}")
+            metrics = self.scrape()
+            self.assertEqual(metrics[f'zenfs_readable{{device="emu:{later}"}}'], 1)
+            self.assertNotIn("zenfs_trouble", "".join(metrics))
+            os.unlink(later)
+            self.assertIn(f'zenfs_trouble{{device="emu:{later}",reason="missing"}}', self.scrape())
+            status, _, err = exporter.end()
+            self.assertEqual((status, err.count("\n")), (0, 3), err)  # missing, without a volume, missing
+
+    def test_memory_that_runs_out_in_a_scrape_costs_that_volume_alone(self):
+        big = os.path.join(self.dir, "big.img")
+        with self.exporter(f"--emu={big}", f"--emu={self.image}") as exporter:
+            self.scrape()
+            with open(f"/proc/{exporter.process.pid}/status", encoding="utf-8") as status:
+                used = int(re.search(r"VmData:\s+(\d+) kB", status.read())[1]) << 10
+            self.make_device("--zones=65536", "--zone-size=64K", "--max-open=14", "--max-active=14", path=big)
+            self.ok("mkfs", f"--emu={big}")
+            outcomes = set()
+            for spare in (*range(0, 2 << 20, 128 << 10), *range(2 << 20, 64 << 20, 2 << 20)):
+                # RLIMIT_DATA, because a thread's heap holds addresses (RLIMIT_AS) long before it uses them.
+                resource.prlimit(exporter.process.pid, resource.RLIMIT_DATA, (used + spare, resource.RLIM_INFINITY))
+                try:
+                    metrics = self.scrape()
+                    starved = metrics.get(f'zenfs_trouble{{device="emu:{big}",reason="out_of_memory"}}') == 1
+                    outcomes.add("starved" if starved else "read")
+                    self.assertEqual(metrics[f'zenfs_readable{{device="emu:{big}"}}'], 1 - starved)
+                    self.assertEqual(metrics[f'zenfs_readable{{device="emu:{self.image}"}}'], 1)
+                except urllib.error.HTTPError as error:
+                    self.assertEqual(error.code, 503)
+                self.assertIsNone(exporter.process.poll(), f"ended with {spare} bytes to spare")
+            self.assertEqual(outcomes, {"starved", "read"})
+            self.assertEqual(exporter.end()[0], 0)
+
     def idle_clients(self, count, sent):
         """Connections on which `sent` has arrived, and nothing else comes."""
         host, port = self.address.split(":")
@@ -305,7 +371,8 @@ class Exporter(CliCase):
         self.fails("exporter", emu, "--listen=9817", saying=["--listen", "HOST:PORT"])
         self.fails("exporter", emu, "--listen=127.0.0.1:99999", saying=["--listen", "HOST:PORT"])
         self.fails("exporter", emu, "--listen=192.0.2.1:9817", saying=["can't listen on 192.0.2.1", "--listen=HOST:PORT"])
-        self.fails("exporter", "--emu=/nowhere", saying="/nowhere")
+        self.fails("exporter", emu, "--timeout=0", saying=["--timeout", "seconds from 0.1 to 3600"])
+        self.fails("exporter", "--uri=nosuch:x", saying="nosuch")
         self.fails("exporter", saying=["no device given", "at least one"])
 
 

@@ -1,0 +1,59 @@
+// Reads one volume for `zenfs exporter`, in a thread of its own: a device that hangs, and a volume whose metadata is too
+// large for the memory, delay and end no other volume's reading.
+//
+//    idle --Begin--> reading --the thread is done--> idle
+//
+// Begin during a reading joins that reading, so many scrapes at a time cost the memory of one.
+//
+// Threads: any. The lock is a leaf.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "cli/exported_gauges.h"
+
+namespace zenfs {
+
+class VolumePoll {
+ public:
+  using Read = std::function<VolumeReading()>;
+
+  // `device` names the volume in readings that `read` did not make. Errors: kBusy if the host refuses the thread.
+  [[nodiscard]] static Result<std::unique_ptr<VolumePoll>> Start(std::string device, Read read);
+  // Waits for a reading that has begun.
+  ~VolumePoll();
+
+  // Begins a reading, unless one is under way. Returns its number, for End.
+  [[nodiscard]] std::uint64_t Begin() EXCLUDES(mutex_);
+  // Waits for that reading, or a later one. If it has not ended at the deadline or memory ran out, the result has no
+  // figures, and the reason as its `trouble`.
+  [[nodiscard]] VolumeReading End(std::uint64_t number, Deadline deadline) EXCLUDES(mutex_);
+
+  // True while a reading has not ended.
+  [[nodiscard]] bool busy() const EXCLUDES(mutex_);
+
+ private:
+  VolumePoll(std::string device, Read read) : device_(std::move(device)), read_(std::move(read)) {}
+
+  void Run() noexcept EXCLUDES(mutex_);
+  [[nodiscard]] VolumeReading Unread(Error why) const;
+
+  const std::string device_;
+  const Read read_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::uint64_t begun_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t ended_ GUARDED_BY(mutex_) = 0;  // begun_ while idle, begun_ - 1 during a reading
+  bool stop_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const VolumeReading> last_ GUARDED_BY(mutex_);  // null: memory ran out
+  Thread thread_;
+};
+
+}  // namespace zenfs
