@@ -1,11 +1,11 @@
 """Emulated zoned devices with a ZenFS."""
-import glob
+import contextlib
 import json
 import os
 import pathlib
-import re
 import subprocess
 
+from tooling import shared_memory
 from tooling.places import ToolError
 
 SHAPE = ("--zones=64", "--zone-size=16M", "--zone-capacity=12M", "--max-open=14", "--max-active=14")
@@ -52,17 +52,6 @@ class Device:
 
     def remove_shared_memory(self):
         """What a killed server's mount leaves for the next mount, if there will be none."""
-        try:
-            status = os.stat(self.path)
-        except FileNotFoundError:
-            return
-        identity = f"file:{status.st_dev:x}:{status.st_ino}".encode()
-        places = ["/dev/shm", os.environ.get("XDG_RUNTIME_DIR", "/run"), "/run"]
-        for file in {name for place in places for name in glob.glob(f"{place}/zenfs-*")}:
-            try:
-                with open(file, "rb") as shared:
-                    found = re.sub(rb"\0+$", b"", shared.read(352)[96:])
-                if found == identity:
-                    os.unlink(file)
-            except OSError:
-                pass  # somebody else's
+        for file in shared_memory.files_of(self.path):
+            with contextlib.suppress(OSError):  # somebody else's
+                os.unlink(file)

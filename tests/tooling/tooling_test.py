@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 
-from tooling import command, process, report  # noqa: E402
+from tooling import command, process, report, shared_memory  # noqa: E402
 from tooling.places import ToolError  # noqa: E402
 from tooling.screen import Screen  # noqa: E402
 
@@ -21,6 +21,29 @@ from tooling.screen import Screen  # noqa: E402
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+class SharedMemory(unittest.TestCase):
+    def test_a_pipe_or_link_among_the_buffers_is_skipped_and_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            device = os.path.join(folder, "device.img")
+            with open(device, "wb"):
+                pass
+            status = os.stat(device)
+            identity = f"file:{status.st_dev:x}:{status.st_ino}".encode()
+            for name, content in (("zenfs-own", identity), ("zenfs-other", b"file:1:2"), ("zenfs-short", b"")):
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(bytes(96) + content.ljust(256, b"\0") if content else b"x")
+            os.mkfifo(os.path.join(folder, "zenfs-pipe"))
+            os.symlink("zenfs-own", os.path.join(folder, "zenfs-link"))
+            os.mkdir(os.path.join(folder, "zenfs-directory"))
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                found = shared_memory.files_of(device, [folder, "/no/such/directory"])
+            self.assertEqual(found, [os.path.join(folder, "zenfs-own")])
+            self.assertEqual([line.split(" is ")[0] for line in said.getvalue().splitlines()],
+                             [os.path.join(folder, f"zenfs-{kind}") for kind in ("directory", "link", "pipe")])
+            self.assertEqual(shared_memory.files_of(os.path.join(folder, "gone"), [folder]), [])
 
 
 class Command(unittest.TestCase):
