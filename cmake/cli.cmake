@@ -51,7 +51,7 @@ function(zenfs_add_cli_tests)
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
-          buffers_test.py advise_test.py)
+          buffers_test.py advise_test.py outputs_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})
   endforeach()

@@ -12,6 +12,7 @@ set(ZENFS_SOURCES_base
   base/descriptor_registry.cc
   base/environment.cc
   base/file_lock.cc
+  base/file_size_limit.cc
   base/fork_guard.cc
   base/host_directory.cc
   base/host_file.cc
@@ -33,6 +34,7 @@ set(ZENFS_TESTS_base
   base/crc32c_test.cc
   base/descriptor_registry_test.cc
   base/environment_test.cc
+  base/file_size_limit_test.cc
   base/host_directory_test.cc
   base/lock_order_test.cc
   base/mutex_test.cc

@@ -2,17 +2,16 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <utility>
 
 #include "backup/backup_test_rig.h"
 #include "backup/content_mark.h"
 #include "base/clock.h"
 #include "testing/empty_zone.h"
+#include "testing/lower_file_size_limit.h"
 
 namespace zenfs {
 namespace {
@@ -255,15 +254,10 @@ TEST_F(BackupTest, StopLeavesAPartialBackup) {
 
 TEST_F(BackupTest, AHostThatTakesNoMoreBytesLeavesAPartialBackup) {
   Fill();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit small = before;
-  small.rlim_cur = 500'000;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const auto failed = Backup({.jobs = 1});
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, old_handler);
+  const auto failed = [&] {
+    const LowerFileSizeLimit small(500'000);
+    return Backup({.jobs = 1});
+  }();
   ASSERT_FALSE(failed.has_value());
   EXPECT_THAT(failed.error().text(), HasSubstr("incomplete backup"));
   for (const auto& [path, content] : Contents()) {
@@ -278,15 +272,10 @@ TEST_F(BackupTest, AHostThatTakesNoMoreBytesLeavesAPartialBackup) {
 TEST_F(BackupTest, ACompleteBackupThatCannotBeChangedStaysCompleteAndIsNotCalledIncomplete) {
   Fill();
   ASSERT_TRUE(IsOk(Backup()));
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit none = before;
-  none.rlim_cur = 0;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
-  const auto failed = Backup({.force = true});
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, old_handler);
+  const auto failed = [&] {
+    const LowerFileSizeLimit none(0);
+    return Backup({.force = true});
+  }();
   ASSERT_FALSE(failed.has_value());
   EXPECT_THAT(failed.error().text(), Not(HasSubstr("incomplete")));
   ExpectBackupIsWhole();

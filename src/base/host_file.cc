@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "base/file_size_limit.h"
+
 namespace zenfs {
 
 HostStat HostStat::From(const struct stat& st) {
@@ -44,6 +46,7 @@ Result<std::size_t> HostFile::Read(std::uint64_t offset, ByteSpan into) const {
 }
 
 Status HostFile::Append(ByteView bytes) {
+  const NoFileSizeSignal no_signal;
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
     if (n >= 0) {
@@ -68,6 +71,7 @@ Status HostFile::Sync() {
 }
 
 Status HostFile::Truncate(std::uint64_t size) {
+  const NoFileSizeSignal no_signal;
   if (::ftruncate(fd_.get(), static_cast<off_t>(size)) == 0) return {};
   return FailErrno(errno, fmt::format("{} could not be truncated", path_));
 }

@@ -18,6 +18,7 @@
 #include "base/assert.h"
 #include "base/environment.h"
 #include "base/file_lock.h"
+#include "base/file_size_limit.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
@@ -119,6 +120,7 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
     }
     LockByte(made.fd_, F_WRLCK, kMakerAt);  // if it fails, readers see no maker
     ZENFS_RETURN_IF_ERROR(made.Allocate(0, allocated));
+    const NoFileSizeSignal no_signal;
     if (ftruncate(made.fd_.get(), static_cast<off_t>(bytes)) != 0) {
       return FailErrno(errno, fmt::format("{}: can't be made {} bytes large", path, bytes));
     }
@@ -224,6 +226,7 @@ Result<std::uint64_t> SharedMemory::EndOfData(std::uint64_t at, std::uint64_t si
 }
 
 Status SharedMemory::Allocate(std::uint64_t offset, std::uint64_t bytes) {
+  const NoFileSizeSignal no_signal;
   if (fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
     return FailErrno(errno, fmt::format("{}: {} bytes of shared memory can't be allocated", path_, bytes));
   }

@@ -1,12 +1,11 @@
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <fstream>
 
 #include "base/random.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_test_rig.h"
+#include "testing/lower_file_size_limit.h"
 
 namespace zenfs {
 namespace {
@@ -60,22 +59,6 @@ TEST_F(BufferAreaTest, ClearedBytesAreNotFound) {
 }
 
 // A file that can't grow stands for a full tmpfs.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(std::uint64_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
-    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  }
-  ~FileSizeLimit() { EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before_), 0); }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 TEST_F(BufferAreaTest, ATmpfsThatFillsUpCostsOnlyTheBuffersWithoutPages) {
   area_ = Make(7, 6);
   const std::uint64_t bytes = std::filesystem::file_size(path_()) - 4 * kBufferBytes;  // of six
@@ -84,7 +67,7 @@ TEST_F(BufferAreaTest, ATmpfsThatFillsUpCostsOnlyTheBuffersWithoutPages) {
   ASSERT_TRUE(first.survives_process() && second.survives_process());
   std::filesystem::resize_file(path_(), bytes);
   {
-    const FileSizeLimit limit(bytes);
+    const LowerFileSizeLimit limit(bytes);
     EXPECT_FALSE(Buffer(14, 0, "third").survives_process());
     AppendBuffer tail;
     EXPECT_FALSE(tail.BeginTail(area_, 15, 0, AsBytes("record")));

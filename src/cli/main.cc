@@ -1,4 +1,5 @@
 // The command `zenfs`.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
         "told to; take the setuid bit, the setgid bit or the capabilities from its file, and use sudo");
     return 1;
   }
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` is an error, not the end
   try {
     return zenfs::RunCommandLine(std::vector<std::string>(argv + 1, argv + argc), console);
   } catch (const std::exception& e) {  // before the verb runs; RunCommandLine catches later ones

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_size_limit.h"
 #include "base/unique_fd.h"
 #include "metrics/metrics_page.h"
 
@@ -30,6 +31,7 @@ Status WriteMetricsFile(const std::string& path, ByteView page) {
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be written", path));
   ZENFS_RETURN_IF_ERROR(CheckReplaceable(fd.get(), path));
+  const NoFileSizeSignal no_signal;
   for (std::size_t done = 0; done < page.size();) {
     const ByteView rest = page.subspan(done);
     const ssize_t written = pwrite(fd.get(), rest.data(), rest.size(), static_cast<off_t>(done));

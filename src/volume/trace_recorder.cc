@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/file_size_limit.h"
+
 namespace zenfs {
 namespace {
 
@@ -124,6 +126,7 @@ void TraceRecorder::Write(TraceEvent event) {
 }
 
 void TraceRecorder::WriteText(std::string_view text) {
+  const NoFileSizeSignal no_signal;
   while (!text.empty() && fd_.valid()) {
     const ssize_t written = ::write(fd_.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;

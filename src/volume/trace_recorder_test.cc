@@ -1,12 +1,11 @@
 #include "volume/trace_recorder.h"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 
+#include "testing/lower_file_size_limit.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
@@ -132,15 +131,10 @@ TEST_F(TraceRecorderTest, AnotherFileIsNotTouched) {
 
 TEST_F(TraceRecorderTest, WritesGoOnWhenTheTraceCanNotBeWritten) {
   Mount(options_);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit none{.rlim_cur = std::filesystem::file_size(path_), .rlim_max = before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
-  const Status put = PutFile(*volume_, "a.sst", "content");
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, old_handler);
-  EXPECT_TRUE(IsOk(put));
+  {
+    const LowerFileSizeLimit none(std::filesystem::file_size(path_));
+    EXPECT_TRUE(IsOk(PutFile(*volume_, "a.sst", "content")));
+  }
   EXPECT_THAT(volume_->notices(), ElementsAre(HasSubstr("the recording ended")));
   EXPECT_THAT(Events(), ElementsAre());
 }

@@ -1,7 +1,6 @@
 // From URIs to file systems and environments: sharing, options, errors, and processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "rocksdb_plugin/zenfs_file_system.h"
 #include "test_volume.h"
 #include "testing/forked_child.h"
+#include "testing/lower_file_size_limit.h"
 
 namespace zenfs {
 namespace {
@@ -78,15 +78,10 @@ TEST(MountContract, WhatTheMountHasToSayHeadsTheLogOfADatabase) {
       ASSERT_TRUE(std::filesystem::create_directory(aux));
     }
     volume.Format({.aux_path = aux_path.empty() ? "" : aux, .force = true, .metadata_zones = 3});
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-    const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-    rlimit less = before;
-    less.rlim_cur = 8 << 20;  // the metadata are below that in the device's file
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
-    const auto fs = volume.Open(aux_path.empty() ? "" : "aux_path:" + aux);
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-    std::signal(SIGXFSZ, old_handler);
+    const auto fs = [&] {
+      const LowerFileSizeLimit less(8 << 20);  // the metadata are below that in the device's file
+      return volume.Open(aux_path.empty() ? "" : "aux_path:" + aux);
+    }();
     ASSERT_NE(fs, nullptr);
 
     std::shared_ptr<rocksdb::Logger> logger;

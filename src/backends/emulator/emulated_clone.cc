@@ -16,6 +16,7 @@
 
 #include "backends/emulator/host_space.h"
 #include "backends/host/lock_holder.h"
+#include "base/file_size_limit.h"
 
 namespace zenfs {
 namespace {
@@ -107,6 +108,7 @@ Status EmulatedClone::MakeTemporary(mode_t mode) {
   if (!fd_.valid()) return FailErrno(errno, fmt::format("create a file beside {}", to_));
   temporary_ = std::move(name);
   ZENFS_RETURN_IF_ERROR(SetFileMode(fd_, mode, temporary_));
+  const NoFileSizeSignal no_signal;
   const auto length = static_cast<off_t>(from_.layout.file_bytes);
   if (::ftruncate(fd_.get(), length) != 0) {
     return FailErrno(errno, fmt::format("make {} {} bytes long", to_, length));
@@ -115,6 +117,7 @@ Status EmulatedClone::MakeTemporary(mode_t mode) {
 }
 
 Status EmulatedClone::CopyData(const Progress& progress) {
+  const NoFileSizeSignal no_signal;
   if (::ioctl(fd_.get(), FICLONE, from_.fd.get()) == 0) return {};
   ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd_, from_.info.allocated_bytes, "the clone", to_));
   const std::uint64_t length = from_.layout.file_bytes;

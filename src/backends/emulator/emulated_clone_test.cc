@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 #include <iterator>
 
 #include "testing/device_data.h"
+#include "testing/lower_file_size_limit.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs {
@@ -138,14 +138,8 @@ TEST_F(EmulatedCloneTest, FileMadeMeanwhileIsKept) {
 
 // A limit on the file size simulates a host without space.
 TEST_F(EmulatedCloneTest, CloneOnAFullHostFailsAndLeavesNoFile) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const LowerFileSizeLimit limit(1 << 20);
   const Error error = ErrorOfCloning();
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, handler);
   EXPECT_THAT(error.text(), HasSubstr(to));
   EXPECT_EQ(FilesInDirectory(), 1u);
 }

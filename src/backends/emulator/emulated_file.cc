@@ -17,6 +17,7 @@
 #include "backends/host/lock_holder.h"
 #include "base/crc32c.h"
 #include "base/file_lock.h"
+#include "base/file_size_limit.h"
 #include "base/short_bytes.h"
 
 namespace zenfs {
@@ -219,6 +220,7 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
 // Sets the full length last. If the process dies before that, the file counts as cut off.
 Status Fill(const UniqueFd& fd, const std::string& path, const EmulatedFileInfo& info,
             const EmulatedFileOptions& options) {
+  const NoFileSizeSignal no_signal;
   const EmulatorGeometry& geometry = info.geometry;
   const EmulatedLayout layout = LayoutOf(geometry, info.volatile_cache);
   const HeaderBytes header = EncodeHeader(info, Uuid::Generate());
@@ -270,6 +272,7 @@ EmulatedLayout LayoutOf(const EmulatorGeometry& g, bool volatile_cache) {
 }
 
 Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes, const std::string& path) {
+  const NoFileSizeSignal no_signal;
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;

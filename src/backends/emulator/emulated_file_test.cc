@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "backends/emulator/emulated_file_test_util.h"
 #include "testing/device_data.h"
 #include "testing/forked_child.h"
+#include "testing/lower_file_size_limit.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs::emulated_file_test {
@@ -231,15 +231,12 @@ TEST_F(EmulatedFileTest, SpaceOfAResetCutShortIsGivenBackAtTheNextOpen) {
 // A limit on the file size simulates a full host: pwrite fails in the same way, with another errno.
 TEST_F(EmulatedFileTest, FailedHostWriteIsAnIoErrorAndKeepsTheWritePointer) {
   Create();
+  constexpr std::uint64_t kLarge = 1u << 30;
+  LowerFileSizeLimit limit(kLarge);
   const auto device = Open();
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{6u << 20, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  limit.Lower(6u << 20);
   const Status status = device->Write(DeviceOffset(4u << 20), Pattern(kBlock, 1).View());
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, ignored);
+  limit.Lower(kLarge);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kIo);
   EXPECT_EQ(status.error().os_errno(), EFBIG);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_size_limit.h"
 
 namespace zenfs {
 namespace {
@@ -67,7 +68,8 @@ ImageFile::ImageFile(std::string path, UniqueFd fd, std::uint64_t bytes, bool di
     : path_(std::move(path)),
       fd_(std::move(fd)),
       direct_(direct ? OpenDirect(fd_.get()) : UniqueFd()),
-      bytes_(bytes) {}
+      bytes_(bytes),
+      limited_(HasFileSizeLimit()) {}
 
 int ImageFile::FdFor(std::uint64_t at, std::span<const ByteView> pieces) const {
   if (!direct_.valid() || at % kDirectAlignment != 0) return fd_.get();
@@ -109,6 +111,7 @@ Status ImageFile::Read(std::uint64_t at, ByteSpan into) const {
 }
 
 Status ImageFile::Write(std::uint64_t at, std::span<const ByteView> pieces) {
+  const NoFileSizeSignal no_signal(limited_);
   std::vector<iovec> vectors;
   vectors.reserve(pieces.size());
   for (ByteView piece : pieces) {
@@ -133,6 +136,7 @@ Status ImageFile::Write(std::uint64_t at, std::span<const ByteView> pieces) {
 }
 
 Status ImageFile::WriteWord(std::uint64_t at, std::uint64_t word) {
+  const NoFileSizeSignal no_signal(limited_);
   ssize_t n = -1;
   do n = ::pwrite(fd_.get(), &word, sizeof word, static_cast<off_t>(at));
   while (n < 0 && errno == EINTR);

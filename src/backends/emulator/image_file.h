@@ -55,6 +55,7 @@ class ImageFile {
   const UniqueFd fd_;
   const UniqueFd direct_;  // the same file with O_DIRECT; invalid: not used
   const std::uint64_t bytes_;
+  const bool limited_;  // when it was opened; SIGXFSZ is then kept from its writes
   mutable std::atomic<bool> shortened_{false};
   std::atomic<bool> table_failed_{false};
 };

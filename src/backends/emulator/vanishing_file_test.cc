@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
 #include "backends/emulator/emulated_file_test_util.h"
 #include "testing/device_data.h"
+#include "testing/lower_file_size_limit.h"
 #include "testing/small_tmpfs.h"
 #include "testing/temp_directory.h"
 
@@ -171,15 +170,12 @@ TEST(UnwritableTableTest, MakesTheDeviceGoneUntilItIsOpenedAgain) {
   const TempDirectory directory;
   const std::string path = directory.File("a.img");
   ASSERT_TRUE(CreateEmulatedFile(path, kEight, false).ok());
+  constexpr std::uint64_t kLarge = 1u << 30;
+  LowerFileSizeLimit limit(kLarge);
   auto device = Open(path);
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{kEmulatedHeaderBytes, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  limit.Lower(kEmulatedHeaderBytes);
   const Status status = device->Finish(ZoneId(1));
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, ignored);
+  limit.Lower(kLarge);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kIo);
   EXPECT_EQ(status.error().os_errno(), EFBIG);
