@@ -18,6 +18,7 @@ set(ZENFS_SOURCES_base
   base/host_file.cc
   base/lock_order.cc
   base/mutex.cc
+  base/output_file.cc
   base/printable.cc
   base/random.cc
   base/shared_memory.cc
@@ -38,6 +39,7 @@ set(ZENFS_TESTS_base
   base/host_directory_test.cc
   base/lock_order_test.cc
   base/mutex_test.cc
+  base/output_file_test.cc
   base/printable_test.cc
   base/random_test.cc
   base/shared_memory_test.cc

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fstream>
-
 #include "base/counted.h"
+#include "base/output_file.h"
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
@@ -43,13 +41,11 @@ std::string ToSvg(const Volume& volume) {
 }
 
 Status WriteFile(const std::string& path, std::string_view text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (file.fail())
-    return FailErrno(errno != 0 ? errno : EIO, fmt::format("--svg: {} can't be written", path));
-  return {};
+  constexpr mode_t kMode = 0666;  // as the umask allows it
+  ZENFS_ASSIGN_OR_RETURN(NewOutput file, NewOutput::Begin(path, NewOutput::Place::kReplace, kMode));
+  ZENFS_RETURN_IF_ERROR(file.KeepModeAndOwner());
+  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(text)));
+  return file.Publish();
 }
 
 class ZonesAction : public Action {
@@ -70,7 +66,8 @@ class ZonesAction : public Action {
     if (svg_ == "-") {
       console.Print(ToSvg(*volume));
     } else if (!svg_.empty()) {
-      ZENFS_RETURN_IF_ERROR(WriteFile(svg_, ToSvg(*volume)));
+      const Status written = WriteFile(svg_, ToSvg(*volume));
+      if (!written.ok()) return Fail(written.error().With("--svg"));
     } else if (json_) {
       console.PrintJson(ToJson(volume->Zones()));
     } else {

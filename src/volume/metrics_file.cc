@@ -1,6 +1,5 @@
 #include "volume/metrics_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +8,7 @@
 #include <cstring>
 
 #include "base/file_size_limit.h"
-#include "base/unique_fd.h"
+#include "base/output_file.h"
 #include "metrics/metrics_page.h"
 
 namespace zenfs {
@@ -18,18 +17,16 @@ namespace {
 Status CheckReplaceable(int fd, const std::string& path) {
   struct stat info = {};
   if (fstat(fd, &info) != 0) return FailErrno(errno, fmt::format("{}: stat failed", path));
-  if (S_ISREG(info.st_mode) && info.st_size == 0) return {};
+  if (info.st_size == 0) return {};
   std::uint64_t magic = 0;
-  if (S_ISREG(info.st_mode) && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == kMetricsMagic)
-    return {};
+  if (pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == kMetricsMagic) return {};
   return Fail(Code::kExists, fmt::format("{}: exists and does not hold metrics; name a new file", path));
 }
 
 }  // namespace
 
 Status WriteMetricsFile(const std::string& path, ByteView page) {
-  const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be written", path));
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenOutput(path, OutputUse::kOverwrite));
   ZENFS_RETURN_IF_ERROR(CheckReplaceable(fd.get(), path));
   const NoFileSizeSignal no_signal;
   for (std::size_t done = 0; done < page.size();) {

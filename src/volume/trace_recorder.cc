@@ -1,6 +1,5 @@
 #include "volume/trace_recorder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/file_size_limit.h"
+#include "base/output_file.h"
 
 namespace zenfs {
 namespace {
@@ -20,10 +20,10 @@ using What = TraceEvent::What;
 Result<bool> CheckContinuable(int fd, const std::string& path) {
   struct stat info = {};
   if (fstat(fd, &info) != 0) return FailErrno(errno, fmt::format("{}: stat failed", path));
-  if (S_ISREG(info.st_mode) && info.st_size == 0) return false;
+  if (info.st_size == 0) return false;
   char magic[kTraceMagic.size()] = {};
   char last = '\0';
-  if (!S_ISREG(info.st_mode) || pread(fd, magic, sizeof(magic), 0) != static_cast<ssize_t>(sizeof(magic)) ||
+  if (pread(fd, magic, sizeof(magic), 0) != static_cast<ssize_t>(sizeof(magic)) ||
       std::string_view(magic, sizeof(magic)) != kTraceMagic || pread(fd, &last, 1, info.st_size - 1) != 1) {
     return Fail(Code::kExists, fmt::format("{}: exists and does not hold a trace; name a new file", path));
   }
@@ -34,8 +34,7 @@ Result<bool> CheckContinuable(int fd, const std::string& path) {
 
 Result<std::unique_ptr<TraceRecorder>> TraceRecorder::Open(const std::string& path, const TraceDevice& device,
                                                            const State& state) {
-  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be written", path));
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenOutput(path, OutputUse::kAppend));
   ZENFS_ASSIGN_OR_RETURN(const bool torn, CheckContinuable(fd.get(), path));
   std::unique_ptr<TraceRecorder> recorder(new TraceRecorder(std::move(fd), path));
   recorder->Start(device, state, torn);

@@ -24,7 +24,7 @@ namespace zenfs {
 class TraceRecorder {
  public:
   // Opens or creates the trace at `path`, readable by its owner only. An existing trace is continued; another file is
-  // refused. `state` has the files that the mount found. Errors: kExists; those of the host. Each has the path.
+  // refused. `state` has the files that the mount found. Errors: kExists; those of OpenOutput. Each has the path.
   [[nodiscard]] static Result<std::unique_ptr<TraceRecorder>> Open(const std::string& path,
                                                                    const TraceDevice& device,
                                                                    const State& state);

@@ -10,13 +10,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "backends/emulator/host_space.h"
 #include "backends/host/lock_holder.h"
 #include "base/file_size_limit.h"
+#include "base/output_file.h"
 
 namespace zenfs {
 namespace {
@@ -39,17 +38,14 @@ bool SameFile(int one, int other) {
 
 // Opens and locks the file that the copy will replace. Invalid if there is none.
 Result<UniqueFd> LockReplaced(const std::string& path, bool overwrite, int from) {
-  struct stat st{};
-  if (::lstat(path.c_str(), &st) != 0) {
-    if (errno == ENOENT) return UniqueFd();
-    return FailErrno(errno, fmt::format("examine {}", path));
-  }
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<HostStat> found, FindOutput(path));
+  if (!found) return UniqueFd();
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (fd.valid() && SameFile(fd.get(), from)) {
     return Fail(Code::kInvalidArgument, fmt::format("{} is the device to clone", path));
   }
   if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it was not changed", path));
-  if (fd.valid() && S_ISREG(st.st_mode) && st.st_size == 0) {
+  if (fd.valid() && found->size == 0) {
     ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
     return fd;
   }
@@ -82,12 +78,8 @@ Result<std::uint64_t> CopyByHand(int from, int to, std::uint64_t at, std::uint64
 
 }  // namespace
 
-EmulatedClone::EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced)
-    : from_(std::move(from)), to_(std::move(to)), replaced_(std::move(replaced)) {}
-
-EmulatedClone::~EmulatedClone() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-}
+EmulatedClone::EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced, NewOutput file)
+    : from_(std::move(from)), to_(std::move(to)), replaced_(std::move(replaced)), file_(std::move(file)) {}
 
 Result<std::unique_ptr<EmulatedClone>> EmulatedClone::Begin(const std::string& from, const std::string& to,
                                                             bool overwrite, const Progress& progress,
@@ -95,31 +87,24 @@ Result<std::unique_ptr<EmulatedClone>> EmulatedClone::Begin(const std::string& f
   ZENFS_ASSIGN_OR_RETURN(OpenedEmulatedFile source, OpenAndCheckEmulatedFile(from, OpenMode::kReadOnly));
   ZENFS_RETURN_IF_ERROR(LockAgainstWriters(source.fd, from));
   ZENFS_ASSIGN_OR_RETURN(UniqueFd replaced, LockReplaced(to, overwrite, source.fd.get()));
-  std::unique_ptr<EmulatedClone> clone(new EmulatedClone(std::move(source), to, std::move(replaced)));
-  ZENFS_RETURN_IF_ERROR(clone->MakeTemporary(mode));
+  const auto place = replaced.valid() ? NewOutput::Place::kReplace : NewOutput::Place::kNew;
+  ZENFS_ASSIGN_OR_RETURN(NewOutput file, NewOutput::Begin(to, place, kEmulatedFileMode));
+  std::unique_ptr<EmulatedClone> clone(
+      new EmulatedClone(std::move(source), to, std::move(replaced), std::move(file)));
+  ZENFS_RETURN_IF_ERROR(SetFileMode(clone->fd(), mode, to));
   ZENFS_RETURN_IF_ERROR(clone->CopyData(progress));
-  ZENFS_RETURN_IF_ERROR(RenewDeviceUuid(clone->fd_, clone->from_.info, clone->temporary_));
+  ZENFS_RETURN_IF_ERROR(RenewDeviceUuid(clone->fd(), clone->from_.info, to));
   return clone;
-}
-
-Status EmulatedClone::MakeTemporary(mode_t mode) {
-  std::string name = to_ + ".XXXXXX";
-  fd_ = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!fd_.valid()) return FailErrno(errno, fmt::format("create a file beside {}", to_));
-  temporary_ = std::move(name);
-  ZENFS_RETURN_IF_ERROR(SetFileMode(fd_, mode, temporary_));
-  const NoFileSizeSignal no_signal;
-  const auto length = static_cast<off_t>(from_.layout.file_bytes);
-  if (::ftruncate(fd_.get(), length) != 0) {
-    return FailErrno(errno, fmt::format("make {} {} bytes long", to_, length));
-  }
-  return {};
 }
 
 Status EmulatedClone::CopyData(const Progress& progress) {
   const NoFileSizeSignal no_signal;
-  if (::ioctl(fd_.get(), FICLONE, from_.fd.get()) == 0) return {};
-  ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd_, from_.info.allocated_bytes, "the clone", to_));
+  const auto bytes = static_cast<off_t>(from_.layout.file_bytes);
+  if (::ftruncate(fd().get(), bytes) != 0) {
+    return FailErrno(errno, fmt::format("make {} {} bytes long", to_, bytes));
+  }
+  if (::ioctl(fd().get(), FICLONE, from_.fd.get()) == 0) return {};
+  ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd(), from_.info.allocated_bytes, "the clone", to_));
   const std::uint64_t length = from_.layout.file_bytes;
   for (std::uint64_t at = 0; at < length;) {
     const off_t data = ::lseek(from_.fd.get(), static_cast<off_t>(at), SEEK_DATA);
@@ -138,12 +123,12 @@ Status EmulatedClone::CopyRange(std::uint64_t start, std::uint64_t end, const Pr
     auto in = static_cast<off_t>(start);
     off_t out = in;
     const std::uint64_t step = std::min(end - start, kStepBytes);
-    const ssize_t n = ::copy_file_range(from_.fd.get(), &in, fd_.get(), &out, step, 0);
+    const ssize_t n = ::copy_file_range(from_.fd.get(), &in, fd().get(), &out, step, 0);
     std::uint64_t copied = n > 0 ? static_cast<std::uint64_t>(n) : 0;
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && !CantCopyInKernel(errno)) return FailErrno(errno, fmt::format("write {} at {}", to_, start));
     if (n <= 0) {
-      ZENFS_ASSIGN_OR_RETURN(copied, CopyByHand(from_.fd.get(), fd_.get(), start, step, to_));
+      ZENFS_ASSIGN_OR_RETURN(copied, CopyByHand(from_.fd.get(), fd().get(), start, step, to_));
     }
     start += copied;
     copied_bytes_ += copied;
@@ -153,34 +138,13 @@ Status EmulatedClone::CopyRange(std::uint64_t start, std::uint64_t end, const Pr
 }
 
 Status EmulatedClone::ReadStart(ZoneId zone, ByteSpan bytes) const {
-  const ssize_t got = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(StartOf(zone)));
+  const ssize_t got = ::pread(fd().get(), bytes.data(), bytes.size(), static_cast<off_t>(StartOf(zone)));
   if (got == static_cast<ssize_t>(bytes.size())) return {};
   return FailErrno(got < 0 ? errno : EIO, fmt::format("read the start of zone {} of the clone", zone.value));
 }
 
 Status EmulatedClone::ReplaceStart(ZoneId zone, ByteView bytes) {
-  return WriteAll(fd_, StartOf(zone), bytes, temporary_);
-}
-
-Status EmulatedClone::Finish() {
-  if (::fsync(fd_.get()) != 0) return FailErrno(errno, fmt::format("write {}", to_));
-  int result = -1;
-  if (replaced_.valid()) {
-    result = ::rename(temporary_.c_str(), to_.c_str());
-  } else {
-    // Another process may have created a file of this name meanwhile.
-    result = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, to_.c_str(), RENAME_NOREPLACE);
-    if (result != 0 && errno == EINVAL) result = ::rename(temporary_.c_str(), to_.c_str());
-  }
-  if (result != 0) return FailErrno(errno, fmt::format("give the clone its name, {}", to_));
-  temporary_.clear();
-  const std::size_t slash = to_.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : to_.substr(0, slash + 1);
-  const UniqueFd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid() || ::fsync(directory.get()) != 0) {
-    return FailErrno(errno, fmt::format("make the name {} durable", to_));
-  }
-  return {};
+  return WriteAll(fd(), StartOf(zone), bytes, to_);
 }
 
 }  // namespace zenfs

@@ -3,7 +3,7 @@
 //
 // During the copy the original can be read, but not written: it is locked against writers. A clone
 // that is abandoned is removed. If its process is killed, a file remains whose name is that of the
-// target and six more characters; nobody opens it.
+// target and eight more characters; nobody opens it.
 //
 // Threads: one at a time.
 #pragma once
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "backends/emulator/emulated_file.h"
+#include "base/output_file.h"
 
 namespace zenfs {
 
@@ -32,7 +33,6 @@ class EmulatedClone {
                                                                     const std::string& to, bool overwrite,
                                                                     const Progress& progress = {},
                                                                     mode_t mode = kEmulatedFileMode);
-  ~EmulatedClone();  // without Finish: the copy is removed
   EmulatedClone(const EmulatedClone&) = delete;
   EmulatedClone& operator=(const EmulatedClone&) = delete;
 
@@ -41,16 +41,16 @@ class EmulatedClone {
   [[nodiscard]] Status ReadStart(ZoneId zone, ByteSpan bytes) const;
   [[nodiscard]] Status ReplaceStart(ZoneId zone, ByteView bytes);
 
-  // Makes the copy durable and gives it its name. Call it once.
-  [[nodiscard]] Status Finish();
+  // Makes the copy durable and gives it its name. Call it once. Without it the destructor removes the copy.
+  [[nodiscard]] Status Finish() { return file_.Publish(); }
 
   // Bytes copied, without holes; 0 if the blocks are shared.
   std::uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
-  EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced);
+  EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced, NewOutput file);
 
-  Status MakeTemporary(mode_t mode);
+  const UniqueFd& fd() const { return file_.fd(); }
   Status CopyData(const Progress& progress);
   Status CopyRange(std::uint64_t start, std::uint64_t end, const Progress& progress);
   std::uint64_t StartOf(ZoneId zone) const {
@@ -60,8 +60,7 @@ class EmulatedClone {
   const OpenedEmulatedFile from_;
   const std::string to_;
   const UniqueFd replaced_;  // the file that the copy replaces, locked; invalid if there is none
-  std::string temporary_;    // empty: not created yet, or renamed already
-  UniqueFd fd_;
+  NewOutput file_;
   std::uint64_t copied_bytes_ = 0;
 };
 

@@ -18,6 +18,7 @@
 #include "base/crc32c.h"
 #include "base/file_lock.h"
 #include "base/file_size_limit.h"
+#include "base/output_file.h"
 #include "base/short_bytes.h"
 
 namespace zenfs {
@@ -187,24 +188,12 @@ Result<HeaderBytes> ReadHeader(const UniqueFd& fd, const std::string& path) {
   return bytes;
 }
 
-// Removes a file that was just created and is unusable.
-Status Discarded(Status failure, const std::string& path) {
-  ::unlink(path.c_str());
-  return failure;
-}
-
-// Creates or opens the file for the new device: locked and empty.
-Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), kFlags, kEmulatedFileMode); });
-  if (!fd.valid() && errno != EEXIST) return FailErrno(errno, fmt::format("create {}", path));
-  if (fd.valid()) {
-    const Status locked = LockEmulatedFile(fd, path);
-    if (!locked.ok()) return Fail(Discarded(locked, path).error());
-    return fd;
-  }
+// Opens and locks the file that the new device replaces. Invalid if there is none.
+Result<UniqueFd> LockReplacedFile(const std::string& path, bool overwrite) {
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<HostStat> found, FindOutput(path));
+  if (!found) return UniqueFd();
   if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it was not changed", path));
-  ZENFS_ASSIGN_OR_RETURN(fd, OpenFile(path, OpenMode::kExclusive));
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, OpenMode::kExclusive));
   ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return FailErrno(errno, fmt::format("examine {}", path));
@@ -213,7 +202,6 @@ Result<UniqueFd> MakeEmptyFile(const std::string& path, bool overwrite) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{} is not an emulated device; it was not changed", path));
   }
-  if (::ftruncate(fd.get(), 0) != 0) return FailErrno(errno, fmt::format("empty {}", path));
   return fd;
 }
 
@@ -304,12 +292,18 @@ Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geome
                           Timing timing, bool volatile_cache, const EmulatedFileOptions& options) {
   ZENFS_RETURN_IF_ERROR(Validate(geometry));
   ZENFS_RETURN_IF_ERROR(CheckCachedArea(geometry, volatile_cache));
-  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, MakeEmptyFile(path, overwrite));
-  Status made = options.mode ? SetFileMode(fd, *options.mode, path) : Status{};
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd replaced, LockReplacedFile(path, overwrite));
+  const auto place = replaced.valid() ? NewOutput::Place::kReplace : NewOutput::Place::kNew;
+  ZENFS_ASSIGN_OR_RETURN(NewOutput file, NewOutput::Begin(path, place, kEmulatedFileMode));
+  ZENFS_RETURN_IF_ERROR(file.KeepModeAndOwner());
+  if (options.mode) ZENFS_RETURN_IF_ERROR(SetFileMode(file.fd(), *options.mode, path));
+  // The new device may need the space of the old one.
+  if (options.reserve && replaced.valid() && ::ftruncate(replaced.get(), 0) != 0)
+    return FailErrno(errno, fmt::format("empty {}", path));
   const EmulatedFileInfo info{
       .geometry = geometry, .timing = timing, .volatile_cache = volatile_cache, .reserved = options.reserve};
-  if (made.ok()) made = Fill(fd, path, info, options);
-  return made.ok() ? made : Discarded(std::move(made), path);
+  ZENFS_RETURN_IF_ERROR(Fill(file.fd(), path, info, options));
+  return file.Publish();
 }
 
 Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode) {
