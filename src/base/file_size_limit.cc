@@ -18,10 +18,13 @@ sigset_t FileSizeSignal() {
 
 }  // namespace
 
-bool HasFileSizeLimit() {
+std::uint64_t FileSizeLimit() {
   rlimit limit{};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const bool known = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? limit.rlim_cur : UINT64_MAX;
 }
+
+bool HasFileSizeLimit() { return FileSizeLimit() != UINT64_MAX; }
 
 NoFileSizeSignal::NoFileSizeSignal(bool limited) : limited_(limited) {
   if (!limited_) return;

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 
 namespace zenfs {
 
-// True if the process has such a limit now. Takes a system call: a hot path asks once, when it opens its file.
+// The limit of the process now, in bytes; the largest number if there is none. Takes a system call: a hot path asks once, when it opens its file.
+[[nodiscard]] std::uint64_t FileSizeLimit();
 [[nodiscard]] bool HasFileSizeLimit();
 
 // While this object exists, no write of this thread raises SIGXFSZ. Keeps errno. Objects may be nested. One that was made

@@ -8,6 +8,8 @@
 
 #include "backends/host/plain_io.h"
 #include "base/aligned_buffer.h"
+#include "base/file_size_limit.h"
+#include "base/short_bytes.h"
 #include "device/request_check.h"
 
 namespace zenfs {
@@ -39,6 +41,16 @@ std::vector<std::uint64_t> Capacities(const std::vector<ZoneFileState>& zones) {
   return capacities;
 }
 
+// A zone is a file for the host, and zonefs sends SIGXFSZ for a write beyond the limit.
+Status CheckFileSizeLimit(const std::string& name, const Geometry& geometry) {
+  const std::uint64_t limit = FileSizeLimit();
+  if (geometry.zone_size <= limit) return {};
+  return Fail(Code::kNotSupported,
+              fmt::format("{}: the host's limit of file sizes (ulimit -f) is {}, and a zone is a file of {}; "
+                          "raise the limit",
+                          name, ShortBytes(limit), ShortBytes(geometry.zone_size)));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ZonedDevice>> ZoneFileDevice::Create(Parts parts) {
@@ -54,6 +66,7 @@ Result<std::unique_ptr<ZonedDevice>> ZoneFileDevice::Create(Parts parts) {
     geometry.zone_size = std::max(geometry.zone_size, zone.capacity);
     zones.push_back(zone);
   }
+  if (parts.mode == OpenMode::kExclusive) ZENFS_RETURN_IF_ERROR(CheckFileSizeLimit(parts.name, geometry));
   return std::unique_ptr<ZonedDevice>(new ZoneFileDevice(std::move(parts), geometry, std::move(zones)));
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "testing/device_data.h"
+#include "testing/lower_file_size_limit.h"
 #include "testing/plain_zone_files.h"
 #include "testing/temp_directory.h"
 
@@ -29,7 +30,8 @@ class ZoneFileDeviceTest : public testing::Test {
     Open(OpenMode::kExclusive, device);
     files = latest_;
   }
-  void Open(OpenMode mode, std::unique_ptr<ZonedDevice>& into) {
+  void Open(OpenMode mode, std::unique_ptr<ZonedDevice>& into) { into = TryOpen(mode).value(); }
+  Result<std::unique_ptr<ZonedDevice>> TryOpen(OpenMode mode) {
     auto plain = std::make_unique<PlainZoneFiles>(
         directory.path(), PlainZoneFiles::Shape{.zones = 4, .capacity = kCapacity, .max_open = 2});
     latest_ = plain.get();
@@ -38,7 +40,7 @@ class ZoneFileDeviceTest : public testing::Test {
     parts.mode = mode;
     parts.files = std::move(plain);
     parts.limits = {.open = 2, .active = 3};
-    into = ZoneFileDevice::Create(std::move(parts)).value();
+    return ZoneFileDevice::Create(std::move(parts));
   }
   DeviceOffset At(std::uint32_t zone, std::uint64_t block = 0) const {
     return DeviceOffset(zone * kCapacity + block * kBlock);
@@ -62,6 +64,17 @@ class ZoneFileDeviceTest : public testing::Test {
  private:
   PlainZoneFiles* latest_ = nullptr;
 };
+
+// zonefs would end the process at the first write beyond the limit.
+TEST_F(ZoneFileDeviceTest, ALimitOfFileSizesBelowAZoneRefusesWritersOnly) {
+  LowerFileSizeLimit limit(kCapacity);
+  EXPECT_TRUE(TryOpen(OpenMode::kExclusive));
+  limit.Lower(kCapacity - 1);
+  const auto refused = TryOpen(OpenMode::kExclusive);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().ToString(), testing::AllOf(HasSubstr("zonefs:/z"), HasSubstr("ulimit -f")));
+  EXPECT_TRUE(TryOpen(OpenMode::kReadOnly));
+}
 
 TEST_F(ZoneFileDeviceTest, GeometryIsThatOfTheFiles) {
   EXPECT_EQ(device->geometry().zone_size, kCapacity);
