@@ -310,6 +310,7 @@ set(ZENFS_SOURCES_volume
   volume/counting_sink.cc
   volume/deleted_file.cc
   volume/file_names.cc
+  volume/finding.cc
   volume/file_opener.cc
   volume/file_sync.cc
   volume/foreign.cc
@@ -363,6 +364,7 @@ set(ZENFS_TESTS_volume
   volume/check_volume_test.cc
   volume/commit_effects_test.cc
   volume/commit_path_test.cc
+  volume/file_names_test.cc
   volume/format_volume_test.cc
   volume/metrics_file_test.cc
   volume/name_plans_test.cc

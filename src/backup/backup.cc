@@ -15,6 +15,7 @@ namespace zenfs {
 namespace {
 
 constexpr int kReplacedAtMost = 10;  // how often a writer may replace a file while it is read
+constexpr std::size_t kDamagedNamedAtMost = 20;
 
 class BackupRun {
  public:
@@ -167,29 +168,37 @@ Status BackupRun::CheckUnsynced() const {
 // Reads of lost bytes in the middle of a file fail. A file that ends too early can be read; so its loss is reported here.
 Status BackupRun::CheckLosses() {
   ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
+  if (shortfall.lost.empty()) return {};
   std::set<std::string> paths;
-  for (const VolumeFile& file : tree_.files) paths.insert(NormalizePath(file.path));
   std::set<std::string> damaged;
-  std::size_t losses = 0;
-  for (const Finding& lost : shortfall.lost) {
-    std::size_t here = 0;
-    for (const std::string& path : lost.paths) {
-      if (!paths.contains(NormalizePath(path))) continue;
-      damaged.insert(path);
-      ++here;
-    }
-    if (here == 0 && !lost.paths.empty()) continue;  // all of its files are outside of the backup
-    if (lost.severity != Severity::kError) continue;
-    transfer_.Notice(lost.text);
-    ++losses;
+  for (const VolumeFile& file : tree_.files) {
+    const std::string path = "/" + NormalizePath(file.path);
+    paths.insert(path);
+    if (shortfall.lost_files.contains(file.stat.id)) damaged.insert(path);
   }
-  if (losses == 0) return {};
+  for (const Finding& lost : shortfall.lost) {
+    if (lost.severity != Severity::kError) continue;
+    bool here = lost.more_paths != 0;
+    for (const std::string& path : lost.paths) {
+      if (!paths.contains(path)) continue;
+      here = true;
+      damaged.insert(path);  // a writer may have replaced the file since the tree was listed
+    }
+    if (here) transfer_.Notice(lost.text);
+  }
+  if (damaged.empty()) return {};
   std::string names;
-  for (const std::string& path : damaged) names += (names.empty() ? ": " : ", ") + path;
+  std::size_t named = 0;
+  for (const std::string& path : damaged) {
+    if (named == kDamagedNamedAtMost) break;
+    names += (named == 0 ? "" : ", ") + path;
+    ++named;
+  }
+  if (damaged.size() > named) names += fmt::format(" and {}", Counted(damaged.size() - named, "other"));
   return Fail(
       Code::kCorruption,
       fmt::format("{} is complete, but the device has lost, or may have lost, bytes of these files that were "
-                  "synced{}",
+                  "synced: {}",
                   options_.destination, names));
 }
 

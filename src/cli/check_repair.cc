@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "cli/check_report.h"
 #include "cli/verbs.h"
 #include "repair/repair.h"
@@ -20,6 +21,8 @@ std::string DefaultSaveFile(const Uuid& uuid) {
 
 void PrintPlan(const RepairPlan& plan, const std::string& save_to, Console& console) {
   for (const std::string& loss : plan.losses) console.Print(fmt::format("lost: {}\n", Printable(loss)));
+  if (plan.losses.omitted() != 0)
+    console.Print(fmt::format("lost: {}, not listed\n", Counted(plan.losses.omitted(), "more part")));
   if (plan.nothing_to_do()) return console.Print("Nothing to repair.\n");
   console.Print(fmt::format("The repair of {} would:\n", plan.superblock.uuid.ToString()));
   std::size_t number = 1;
@@ -27,10 +30,15 @@ void PrintPlan(const RepairPlan& plan, const std::string& save_to, Console& cons
                             number, Printable(save_to)));
   for (const std::string& step : plan.steps)
     console.Print(fmt::format("{:>3}. {}\n", ++number, Printable(step)));
+  if (plan.steps.omitted() != 0)
+    console.Print(fmt::format("     and {}, not listed\n", Counted(plan.steps.omitted(), "more step")));
 }
 
 Json PlanJson(const RepairPlan& plan) {
-  Json json{{"steps", plan.steps}, {"losses", plan.losses}};
+  Json json{{"steps", plan.steps},
+            {"steps_omitted", plan.steps.omitted()},
+            {"losses", plan.losses},
+            {"losses_omitted", plan.losses.omitted()}};
   if (!plan.nothing_to_do()) {
     json["generation"] = plan.generation;
     json["sequence"] = plan.sequence;

@@ -9,17 +9,19 @@
 namespace zenfs {
 
 Json ToJson(const CheckReport& report) {
-  if (!report.has_state) return {{"clean", false}, {"findings", ToJson(report.findings)}};
-  return {{"clean", report.clean()},
-          {"files", report.files},
-          {"directories", report.directories},
-          {"extents", report.extents},
-          {"frames", report.frames},
-          {"used_bytes", report.used_bytes()},
-          {"data_bytes", report.data_bytes},
-          {"log_bytes", report.log_bytes},
-          {"metadata_bytes", report.metadata_bytes},
-          {"findings", ToJson(report.findings)}};
+  Json json{{"clean", report.has_state && report.clean()}};
+  if (report.has_state) {
+    json["files"] = report.files;
+    json["directories"] = report.directories;
+    json["extents"] = report.extents;
+    json["frames"] = report.frames;
+    json["used_bytes"] = report.used_bytes();
+    json["data_bytes"] = report.data_bytes;
+    json["log_bytes"] = report.log_bytes;
+    json["metadata_bytes"] = report.metadata_bytes;
+  }
+  AddFindings(report.findings, json);
+  return json;
 }
 
 void PrintReport(const CheckReport& report, Console& console) {

@@ -19,6 +19,7 @@ Json ToJson(const Finding& finding) {
   if (finding.zone) json["zone"] = finding.zone->value;
   if (finding.offset) json["offset"] = finding.offset->value;
   if (!finding.paths.empty()) json["paths"] = finding.paths;
+  if (finding.more_paths != 0) json["more_paths"] = finding.more_paths;
   return json;
 }
 
@@ -33,14 +34,18 @@ std::string ToLine(const Finding& finding) {
 
 }  // namespace
 
-Json ToJson(const std::vector<Finding>& findings) {
-  Json json = Json::array();
-  for (const Finding& finding : findings) json.push_back(ToJson(finding));
-  return json;
+void AddFindings(const Findings& findings, Json& json) {
+  Json list = Json::array();
+  for (const Finding& finding : findings) list.push_back(ToJson(finding));
+  json["findings"] = std::move(list);
+  json["findings_omitted"] = {{"errors", findings.omitted(Severity::kError)},
+                              {"warnings", findings.omitted(Severity::kWarning)},
+                              {"notes", findings.omitted(Severity::kNote)}};
 }
 
-void PrintFindings(const std::vector<Finding>& findings, Console& console) {
+void PrintFindings(const Findings& findings, Console& console) {
   for (const Finding& finding : findings) console.Print(ToLine(finding));
+  if (const std::string rest = findings.OmittedText(); !rest.empty()) console.Print(rest + "\n");
 }
 
 }  // namespace zenfs

@@ -13,20 +13,21 @@ namespace zenfs {
 namespace {
 
 Json ToJson(const ScrubReport& report) {
-  return {{"clean", report.clean()},
-          {"superblocks", report.superblocks},
-          {"metadata_frames", report.metadata_frames},
-          {"log_frames", report.log_frames},
-          {"files", report.files},
-          {"extents", report.extents},
-          {"extent_bytes", report.extent_bytes},
-          {"used_bytes", report.used_bytes()},
-          {"data_bytes", report.data_bytes},
-          {"log_bytes", report.log_bytes},
-          {"metadata_bytes", report.metadata_bytes},
-          {"extents_without_checksum", report.extents_without_checksum},
-          {"bytes_without_checksum", report.bytes_without_checksum},
-          {"findings", ToJson(report.findings)}};
+  Json json{{"clean", report.clean()},
+            {"superblocks", report.superblocks},
+            {"metadata_frames", report.metadata_frames},
+            {"log_frames", report.log_frames},
+            {"files", report.files},
+            {"extents", report.extents},
+            {"extent_bytes", report.extent_bytes},
+            {"used_bytes", report.used_bytes()},
+            {"data_bytes", report.data_bytes},
+            {"log_bytes", report.log_bytes},
+            {"metadata_bytes", report.metadata_bytes},
+            {"extents_without_checksum", report.extents_without_checksum},
+            {"bytes_without_checksum", report.bytes_without_checksum}};
+  AddFindings(report.findings, json);
+  return json;
 }
 
 class ScrubAction : public Action {

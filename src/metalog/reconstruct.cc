@@ -168,8 +168,7 @@ class Reconstruction {
   }
 
   void Note(const Edit& edit) {
-    if (std::string misfit = out_.draft.Apply(edit); !misfit.empty())
-      out_.misfits.push_back(std::move(misfit));
+    if (std::string misfit = out_.draft.Apply(edit); !misfit.empty()) out_.misfits.Add(std::move(misfit));
   }
 
   // Returns true if commits after the last readable one may have existed.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sentences.h"
 #include "metalog/metadata_scan.h"
 #include "model/state_draft.h"
 
@@ -31,7 +32,7 @@ struct Reconstructed {
   std::uint64_t sequence = 0;         // all commits up to this one were applied
   std::vector<CommitRange> lost;      // commits that existed and are not readable
   std::uint64_t applied_behind = 0;   // readable commits after the first lost one
-  std::vector<std::string> misfits;   // edits that could not be applied
+  Sentences misfits;                  // edits that could not be applied
   bool end_is_unsure = false;         // commits after the last readable one may have existed
   std::uint64_t highest_sequence = 0;
   std::vector<ZoneId> sources;  // zones whose frames were used

@@ -56,7 +56,7 @@ std::vector<Range> Uncovered(std::vector<Range> covered, std::uint64_t written) 
 }  // namespace
 
 void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneInfo> report,
-                   std::span<const ZoneId> metadata_zones, std::vector<std::string>& steps) {
+                   std::span<const ZoneId> metadata_zones, Sentences& steps) {
   const Geometry& geometry = device.geometry();
   std::map<ZoneId, std::vector<Range>> covered;
   for (const auto& [id, file] : draft.files) {
@@ -78,8 +78,8 @@ void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneI
       file.extents.push_back({.file_offset = 0, .place = zone.start + gap.begin, .length = length});
       const std::string path =
           PutIntoLostAndFound(draft, std::move(file), fmt::format("zone-{}-{}", zone.id.value, gap.begin));
-      steps.push_back(fmt::format("put {} KiB of zone {} from byte {} on, which no file points to, at {}",
-                                  length / 1024, zone.id.value, gap.begin, path));
+      steps.Add(fmt::format("put {} KiB of zone {} from byte {} on, which no file points to, at {}",
+                            length / 1024, zone.id.value, gap.begin, path));
     }
   }
 }

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <vector>
 
+#include "base/sentences.h"
 #include "device/zoned_device.h"
 #include "model/state_draft.h"
 
@@ -16,6 +15,6 @@ namespace zenfs {
 // zones allocated to the log, metadata zones, and ranges of zeros. Some of these files may hold
 // deleted data; only somebody who knows the data can tell.
 void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneInfo> report,
-                   std::span<const ZoneId> metadata_zones, std::vector<std::string>& steps);
+                   std::span<const ZoneId> metadata_zones, Sentences& steps);
 
 }  // namespace zenfs

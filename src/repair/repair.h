@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sentences.h"
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "format/superblock.h"
@@ -29,8 +30,8 @@ namespace zenfs {
 
 struct RepairPlan {
   Superblock superblock;
-  std::vector<std::string> steps;      // changes to make, one sentence each; empty if the volume is sound
-  std::vector<std::string> losses;     // losses that stay, one sentence each
+  Sentences steps;                     // changes to make, one sentence each; empty if the volume is sound
+  Sentences losses;                    // losses that stay, one sentence each
   State state;                         // of the repaired volume
   std::uint64_t generation = 0;        // of the metadata log, that the repair writes
   std::uint64_t sequence = 0;          // of the commit that the new snapshot stands for

@@ -63,7 +63,7 @@ class RepairDraftTest : public testing::Test {
   StateDraft draft_;
   std::vector<ZoneInfo> report_;
   const std::vector<ZoneId> metadata_zones_{ZoneId(0), ZoneId(1)};
-  std::vector<std::string> steps_;
+  Sentences steps_;
 };
 
 TEST_F(RepairDraftTest, SoundFilesAreNotChanged) {

@@ -16,8 +16,7 @@ namespace {
 
 class ExtentRepairer {
  public:
-  ExtentRepairer(StateDraft& draft, const ExtentRules& rules, const FileNames& names,
-                 std::vector<std::string>& steps)
+  ExtentRepairer(StateDraft& draft, const ExtentRules& rules, const FileNames& names, Sentences& steps)
       : draft_(draft), rules_(rules), names_(names), steps_(steps) {}
 
   void Run() {
@@ -36,7 +35,7 @@ class ExtentRepairer {
         ++it;
         continue;
       }
-      steps_.push_back(fmt::format("remove zone {} from the log zones: it cannot be one", zone.value));
+      steps_.Add(fmt::format("remove zone {} from the log zones: it cannot be one", zone.value));
       it = draft_.log_zones.erase(it);
     }
   }
@@ -115,7 +114,7 @@ class ExtentRepairer {
         end = kept.back().end();
         cut = true;
       }
-      steps_.push_back(
+      steps_.Add(
           fmt::format("end {} at byte {}: {}{}", names_.Describe(id), end, fault->why, PlaceText(broken)));
       const std::vector<Extent> behind(file.extents.begin() + static_cast<std::ptrdiff_t>(i) + (cut ? 1 : 0),
                                        file.extents.end());
@@ -127,8 +126,8 @@ class ExtentRepairer {
     const std::uint64_t said = file.size;
     FitSize(file);
     if (file.size != said) {
-      steps_.push_back(fmt::format("set the size of {} to the {} bytes that it has; the recorded size was {}",
-                                   names_.Describe(id), file.size, said));
+      steps_.Add(fmt::format("set the size of {} to the {} bytes that it has; the recorded size was {}",
+                             names_.Describe(id), file.size, said));
     }
   }
 
@@ -178,7 +177,7 @@ class ExtentRepairer {
       rescued.size = end;
       const std::string path =
           PutIntoLostAndFound(draft_, std::move(rescued), fmt::format("file-{}-from-{}", of.value, from));
-      steps_.push_back(
+      steps_.Add(
           fmt::format("put the {} bytes of {} from byte {} on at {}", end, names_.Describe(of), from, path));
       run.clear();
     };
@@ -203,14 +202,13 @@ class ExtentRepairer {
   StateDraft& draft_;
   const ExtentRules& rules_;
   const FileNames& names_;
-  std::vector<std::string>& steps_;
+  Sentences& steps_;
   std::map<std::uint64_t, Taken> taken_;  // by device byte
 };
 
 }  // namespace
 
-void RepairExtents(StateDraft& draft, const ExtentRules& rules, const FileNames& names,
-                   std::vector<std::string>& steps) {
+void RepairExtents(StateDraft& draft, const ExtentRules& rules, const FileNames& names, Sentences& steps) {
   ExtentRepairer(draft, rules, names, steps).Run();
 }
 

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <vector>
 
+#include "base/sentences.h"
 #include "device/geometry.h"
 #include "device/zone_info.h"
 #include "model/state_draft.h"
@@ -23,7 +22,6 @@ struct ExtentRules {
 // own in /lost+found. If two files claim the same byte, the newer one (with the higher id) keeps
 // it. Extents in offline zones stay, so that the file differs from one that was always shorter.
 // Also drops log zones that cannot be log zones. Appends a sentence to `steps` for each change.
-void RepairExtents(StateDraft& draft, const ExtentRules& rules, const FileNames& names,
-                   std::vector<std::string>& steps);
+void RepairExtents(StateDraft& draft, const ExtentRules& rules, const FileNames& names, Sentences& steps);
 
 }  // namespace zenfs

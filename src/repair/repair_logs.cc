@@ -18,8 +18,7 @@ using Frames = std::vector<ScannedFrame>;
 
 class LogRepairer {
  public:
-  LogRepairer(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
-              std::vector<std::string>& losses)
+  LogRepairer(StateDraft& draft, LogFrames frames, const LogRules& rules, Sentences& steps, Sentences& losses)
       : draft_(draft), frames_(std::move(frames.of)), rules_(rules), steps_(steps), losses_(losses) {}
 
   void Run() {
@@ -38,7 +37,7 @@ class LogRepairer {
     if (rules_.last_epoch > draft_.epoch) later_epochs.insert(rules_.last_epoch);
     if (!later_epochs.empty()) SealUpTo(later_epochs);
     for (auto& [id, file] : draft_.files) {
-      if (file.shape == FileShape::kFramed) AcknowledgeLoss(file, rules_.names.Describe(id));
+      if (file.shape == FileShape::kFramed) AcknowledgeLoss(file);
     }
     if (rules_.commits_are_lost) RescueUnknown();
   }
@@ -68,7 +67,7 @@ class LogRepairer {
         file.mtime_seconds = log.mtime_seconds;
       }
     }
-    steps_.push_back(fmt::format(
+    steps_.Add(fmt::format(
         "seal the logs up to epoch {}: the commits that began the epochs after {} are lost, but the logs "
         "or their device show these epochs",
         *later.rbegin(), draft_.epoch));
@@ -105,27 +104,28 @@ class LogRepairer {
     file.size = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
   }
 
-  void AcknowledgeLoss(FileRecord& file, const std::string& name) {
+  // `path`: of a file that was put into /lost+found just now, so that the names do not have it.
+  void AcknowledgeLoss(FileRecord& file, const std::string& path = {}) {
     const ReplayedLog log = ReplayOf(file, draft_.epoch);
     if (log.damage.empty()) return;
+    const std::string name = path.empty() ? rules_.names.Describe(file.id) : path;
     std::uint64_t end = log.index.end();  // without the bytes lost at the end
     for (auto damage = log.damage.rbegin(); damage != log.damage.rend() && damage->to == end; ++damage) {
       end = damage->from;
     }
     for (const LogDamage& damage : log.damage) {
       if (damage.from >= end) continue;
-      losses_.push_back(DamageText(damage, name) +
-                        "; the file stays as it is, because other bytes follow them");
+      losses_.Add(DamageText(damage, name) + "; the file stays as it is, because other bytes follow them");
     }
     if (end == log.index.end()) return;
     if (!draft_.buffers.place.empty()) {
-      losses_.push_back(fmt::format(
+      losses_.Add(fmt::format(
           "{}: bytes {} to {} are lost, unless the append buffers of the dead writer contain them; "
           "the file stays as it is until the next mount replays these",
           name, end, log.index.end()));
       return;
     }
-    steps_.push_back(
+    steps_.Add(
         fmt::format("end {} at byte {}: the bytes from there to byte {} are lost, and no others follow them",
                     name, end, log.index.end()));
     CutLog(file, log, end);
@@ -140,8 +140,8 @@ class LogRepairer {
       file.size = file.windows.back().end;
       const std::string path =
           PutIntoLostAndFound(draft_, std::move(file), fmt::format("{}.log", owner.value));
-      steps_.push_back(fmt::format("put {} frames of file {}, which no remaining commit names, at {}",
-                                   frames.size(), owner.value, path));
+      steps_.Add(fmt::format("put {} frames of file {}, which no remaining commit names, at {}",
+                             frames.size(), owner.value, path));
       AcknowledgeLoss(draft_.files.at(owner), path);
     }
   }
@@ -167,8 +167,8 @@ class LogRepairer {
   StateDraft& draft_;
   std::map<FileId, Frames> frames_;
   const LogRules& rules_;
-  std::vector<std::string>& steps_;
-  std::vector<std::string>& losses_;
+  Sentences& steps_;
+  Sentences& losses_;
 };
 
 }  // namespace
@@ -187,8 +187,8 @@ LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Uuid& see
   return frames;
 }
 
-void RepairLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
-                std::vector<std::string>& losses) {
+void RepairLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, Sentences& steps,
+                Sentences& losses) {
   LogRepairer(draft, std::move(frames), rules, steps, losses).Run();
 }
 

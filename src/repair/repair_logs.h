@@ -4,9 +4,9 @@
 
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "base/sentences.h"
 #include "device/zoned_device.h"
 #include "format/superblock.h"
 #include "model/state_draft.h"
@@ -40,7 +40,7 @@ struct LogRules {
 //   files that were deleted.
 //
 // Appends a sentence to `steps` for each change, and to `losses` for each loss that stays.
-void RepairLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, std::vector<std::string>& steps,
-                std::vector<std::string>& losses);
+void RepairLogs(StateDraft& draft, LogFrames frames, const LogRules& rules, Sentences& steps,
+                Sentences& losses);
 
 }  // namespace zenfs

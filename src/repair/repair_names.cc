@@ -12,7 +12,7 @@ namespace zenfs {
 namespace {
 
 // Returns the ids reachable from the root. Keeps one path to each directory and removes the others.
-std::set<FileId> Reach(StateDraft& draft, std::vector<std::string>& steps) {
+std::set<FileId> Reach(StateDraft& draft, Sentences& steps) {
   std::set<FileId> seen{kRootDirectory};
   std::deque<FileId> pending{kRootDirectory};
   for (; !pending.empty(); pending.pop_front()) {
@@ -23,7 +23,7 @@ std::set<FileId> Reach(StateDraft& draft, std::vector<std::string>& steps) {
       const bool file = draft.files.contains(id) && child == draft.directories.end();
       const bool directory = child != draft.directories.end() && seen.insert(id).second;
       if ((!file && !directory) || !IsValidName(name)) {
-        steps.push_back(
+        steps.Add(
             fmt::format("remove the name \"{}\" from directory {}: {}", name, parent.id.value,
                         file || directory ? "it is not a valid name" : "it names no file or directory"));
         if (directory) seen.erase(id);
@@ -73,7 +73,7 @@ std::string PutIntoLostAndFound(StateDraft& draft, FileRecord file, const std::s
   return fmt::format("/{}/{}", directory.name, free);
 }
 
-void RepairNames(StateDraft& draft, std::vector<std::string>& steps) {
+void RepairNames(StateDraft& draft, Sentences& steps) {
   std::set<FileId> seen = Reach(draft, steps);
   // Directories first: files below a directory that is put back have their names again.
   std::vector<FileId> lost;
@@ -89,8 +89,7 @@ void RepairNames(StateDraft& draft, std::vector<std::string>& steps) {
     const FileId parent = LostAndFound(draft);
     const std::string name = draft.FreeName(parent, fmt::format("directory-{}", id.value));
     draft.directories.at(parent).entries.emplace(name, id);
-    steps.push_back(
-        fmt::format("put directory {}, which has no name, at /{}/{}", id.value, kLostAndFound, name));
+    steps.Add(fmt::format("put directory {}, which has no name, at /{}/{}", id.value, kLostAndFound, name));
   }
   seen = Reach(draft, steps);
   // Removes directories that are reachable only from each other (cycles).
@@ -101,7 +100,7 @@ void RepairNames(StateDraft& draft, std::vector<std::string>& steps) {
   }
   for (const FileRecord& file : nameless) {
     const std::string path = PutIntoLostAndFound(draft, file, fmt::format("file-{}", file.id.value));
-    steps.push_back(fmt::format("put file {}, which has no name, at {}", file.id.value, path));
+    steps.Add(fmt::format("put file {}, which has no name, at {}", file.id.value, path));
   }
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "base/sentences.h"
 #include "model/state_draft.h"
 
 namespace zenfs {
@@ -20,6 +20,6 @@ std::string PutIntoLostAndFound(StateDraft& draft, FileRecord file, const std::s
 
 // Appends a sentence to `steps` for each change. Afterwards every directory is in its parent and
 // every file has a name.
-void RepairNames(StateDraft& draft, std::vector<std::string>& steps);
+void RepairNames(StateDraft& draft, Sentences& steps);
 
 }  // namespace zenfs

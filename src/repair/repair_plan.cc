@@ -40,7 +40,7 @@ class Planner {
       : device_(device) {
     plan_.superblock = std::move(superblock);
     if (!corrected) return;
-    plan_.steps.push_back(
+    plan_.steps.Add(
         fmt::format("correct a flipped bit in the superblock in metadata zone {}, byte 0; the log behind it "
                     "proves the correction",
                     corrected->value));
@@ -73,13 +73,13 @@ class Planner {
     plan_.keep = replayed.chain;
     if (replayed.doubt) {
       lossy_ = true;
-      plan_.steps.push_back(
+      plan_.steps.Add(
           fmt::format("continue from commit {} of generation {}: a switch of the metadata log had begun, and "
                       "commits after it, if any, are in a zone that is offline or can't be read now",
                       replayed.sequence, replayed.generation));
     } else if (scan_.EndsInSwitch(replayed.generation)) {
       lossy_ = true;
-      plan_.steps.push_back(fmt::format(
+      plan_.steps.Add(fmt::format(
           "continue from commit {} of generation {}: a switch of the metadata log had begun, and no "
           "next generation is complete: it was never completed, or it is lost",
           replayed.sequence, replayed.generation));
@@ -89,16 +89,16 @@ class Planner {
         return std::ranges::find(replayed.chain, zone) != replayed.chain.end();
       };
       if (flaw.whole_in && in_use(*flaw.whole_in)) {
-        plan_.steps.push_back(fmt::format("write both copies of the metadata log anew: {}", FlawText(flaw)));
+        plan_.steps.Add(fmt::format("write both copies of the metadata log anew: {}", FlawText(flaw)));
         continue;
       }
       if (!in_use(flaw.zone)) continue;
       if (flaw.kind == MetadataFlaw::Kind::kTail) {
         lossy_ = true;
-        plan_.steps.push_back(
+        plan_.steps.Add(
             fmt::format("treat commit {} as the last one: {}", replayed.sequence, FlawText(flaw)));
       } else if (flaw.kind == MetadataFlaw::Kind::kSuperblock) {
-        plan_.steps.push_back(fmt::format("rewrite all copies of the superblock: {}", FlawText(flaw)));
+        plan_.steps.Add(fmt::format("rewrite all copies of the superblock: {}", FlawText(flaw)));
       }
     }
   }
@@ -108,10 +108,14 @@ class Planner {
     lossy_ = found.lossy();
     plan_.sequence = found.sequence;
     plan_.keep = found.sources;
-    plan_.steps.push_back(
+    plan_.steps.Add(
         fmt::format("rebuild the metadata log ({}): {}", error.ToString(), ReconstructionText(found)));
     for (const std::string& misfit : found.misfits) {
-      plan_.steps.push_back(fmt::format("leave out what depends on the lost commits: {}", misfit));
+      plan_.steps.Add(fmt::format("leave out what depends on the lost commits: {}", misfit));
+    }
+    if (found.misfits.omitted() != 0) {
+      plan_.steps.Add(fmt::format("leave out {} that depend on the lost commits",
+                                  Counted(found.misfits.omitted(), "other change")));
     }
     draft_ = std::move(found.draft);
     return {};
@@ -126,7 +130,7 @@ class Planner {
     if (verdict == PairVerdict::kTogether) return {};
     if (verdict != PairVerdict::kMainOlder) return PairRefusal(device_, main, logs, verdict);
     lossy_ = true;
-    plan_.steps.push_back(fmt::format(
+    plan_.steps.Add(fmt::format(
         "pair {} with {} again: the commit that began mount {} is lost, and all later ones; do this "
         "only if no newer copy of the main device exists",
         device_.parts().main->name(), device_.parts().logs->name(), logs->epoch));
@@ -152,7 +156,7 @@ class Planner {
     });
     RepairNames(draft_, plan_.steps);
     if (!draft_.buffers.place.empty() && !BufferAreaPlace::Parse(draft_.buffers.place)) {
-      plan_.steps.push_back(
+      plan_.steps.Add(
           fmt::format("remove the recorded place of the last mount's append buffers, because \"{}\" is not a "
                       "valid one",
                       draft_.buffers.place));
@@ -176,7 +180,7 @@ class Planner {
       for (const Extent& extent : file.extents) {
         const ZoneId zone = device_.geometry().ZoneOf(extent.place);
         if (report[zone.value].condition != ZoneCondition::kOffline) continue;
-        plan_.losses.push_back(
+        plan_.losses.Add(
             fmt::format("{}: bytes {} to {} are lost: zone {} is offline; the file stays as it is",
                         names.Describe(id), extent.file_offset, extent.end(), zone.value));
       }
@@ -213,12 +217,12 @@ class Planner {
     plan_.in_place = room < Footprint(plan_.state).bytes() + slack;
     if (plan_.in_place) {
       plan_.keep.clear();
-      plan_.steps.push_back(
+      plan_.steps.Add(
           "reset the metadata zones with the present metadata first, because the others have no room for the "
           "new metadata: until the repair ends, the copy on the host is the only one, and --undo-repair "
           "restores it");
     }
-    plan_.steps.push_back(
+    plan_.steps.Add(
         fmt::format("write {} and {} as generation {} of the metadata log, then once more as the next one, "
                     "each with a copy of the superblock, and reset all other metadata zones",
                     Counted(plan_.state.files().size(), "file"),

@@ -106,6 +106,7 @@ AppendBuffers::Shape BufferRecovery::shape() const {
 }
 
 Status BufferRecovery::TakeOver(const State& state, const RecoveredLogs& logs, const AppendBuffers& present) {
+  const FileNames names(state);
   for (const OrphanedBytes& piece : left_.pieces) {
     const auto replayed = logs.find(piece.owner);
     // The file was deleted, was never durable and so never flushed, or its bytes were committed since.
@@ -115,8 +116,8 @@ Status BufferRecovery::TakeOver(const State& state, const RecoveredLogs& logs, c
         before == taken_over_.end() ? replayed->second.index.end() : before->second.second.end();
     if (piece.end() <= have) continue;  // they reached the device before the process died
     if (piece.file_offset > have) {     // the device has lost bytes: with its cache, or with an offline zone
-      device_->notices.push_back(LostBeforeFlushedText(FileNames(state).Describe(piece.owner), have,
-                                                       piece.file_offset, piece.bytes.size()));
+      device_->notices.push_back(
+          LostBeforeFlushedText(names.Describe(piece.owner), have, piece.file_offset, piece.bytes.size()));
       continue;
     }
     ZENFS_RETURN_IF_ERROR(TakeOverPiece(piece, have, present));

@@ -23,7 +23,8 @@ struct CheckContext {
 
   void Add(Severity severity, std::string text, std::optional<ZoneId> zone = std::nullopt,
            std::optional<DeviceOffset> offset = std::nullopt, FileId file = kNoFile) {
-    out.findings.push_back({severity, std::move(text), zone, offset, names.PathsOf(file)});
+    FileNames::Paths paths = names.PathsOf(file);
+    out.findings.Add({severity, std::move(text), zone, offset, std::move(paths.whole), paths.others});
   }
 };
 

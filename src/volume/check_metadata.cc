@@ -16,7 +16,7 @@ namespace zenfs {
 namespace {
 
 void Add(CheckReport& out, Severity severity, std::string text, ZoneId zone, DeviceOffset offset) {
-  out.findings.push_back({severity, std::move(text), zone, offset});
+  out.findings.Add({severity, std::move(text), zone, offset});
 }
 
 // A generation newer than the replayed one may exist and be unreadable, or may be gone.
@@ -87,7 +87,7 @@ Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error
     whole.zone = first->zone;
     whole.offset = device.geometry().ZoneStart(first->zone) + first->at;
   }
-  out.findings.push_back(std::move(whole));
+  out.findings.Add(std::move(whole));
   for (const MetadataFlaw& flaw : scan.flaws) {
     Add(out, flaw.kind == MetadataFlaw::Kind::kTail ? Severity::kWarning : Severity::kError, FlawText(flaw),
         flaw.zone, device.geometry().ZoneStart(flaw.zone) + flaw.at);
@@ -95,10 +95,10 @@ Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error
   const Result<Reconstructed> found = Reconstruct(device, superblock, scan);
   if (!found && found.error().code() == Code::kNotSupported) return Fail(found.error());
   if (found) {
-    out.findings.push_back({Severity::kNote, fmt::format("zenfs check --repair can repair this: {}",
-                                                         ReconstructionText(*found))});
+    out.findings.Add({Severity::kNote,
+                      fmt::format("zenfs check --repair can repair this: {}", ReconstructionText(*found))});
   } else {
-    out.findings.push_back({Severity::kError, found.error().ToString()});
+    out.findings.Add({Severity::kError, found.error().ToString()});
   }
   out.has_state = false;
   return {};
@@ -124,7 +124,7 @@ Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) 
         corrected->zone, device.geometry().ZoneStart(corrected->zone));
     return out;
   }
-  out.findings.push_back(
+  out.findings.Add(
       {Severity::kError,
        fmt::format("no copy of the superblock is valid ({}): without one, no data on the device can be "
                    "verified; restore from a backup",

@@ -128,10 +128,9 @@ class Check {
       const auto it = logs_.find(id);
       return it == logs_.end() ? nullptr : &it->second;
     };
-    for (Finding& lost : FindLogLosses(context_.device.name(), context_.device.geometry(), context_.state,
-                                       names_, offline_, log_of)) {
-      context_.out.findings.push_back(std::move(lost));
-    }
+    context_.out.findings.Add(FindLogLosses(context_.device.name(), context_.device.geometry(),
+                                            context_.state, names_, offline_, log_of)
+                                  .findings);
   }
 
   void ReplayLogs() {
@@ -323,9 +322,9 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   };
   SyncPoint::Reach("CheckVolume:reported");
   ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, copies, out));
-  for (const auto& [id, flaw] : shown.flaws) out.findings.push_back(flaw);
+  for (const auto& [id, flaw] : shown.flaws) out.findings.Add(flaw);
   if (!state.buffer_place().empty() && !BufferAreaPlace::Parse(state.buffer_place())) {
-    out.findings.push_back(
+    out.findings.Add(
         {Severity::kError,
          fmt::format("the metadata log names \"{}\" as the append buffers of the last mount, which is not a "
                      "valid place: zenfs check --repair removes it",
@@ -357,9 +356,9 @@ Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options
     ZENFS_ASSIGN_OR_RETURN(CheckReport out, CheckOnce(device, superblock, follower, options, moved));
     if (!moved) return out;
     if (!out.clean() || !out.unsynced.empty()) continue;
-    out.findings.push_back({Severity::kNote,
-                            "the volume was written during the check: notes about single zones may be "
-                            "outdated"});
+    out.findings.Add({Severity::kNote,
+                      "the volume was written during the check: notes about single zones may be "
+                      "outdated"});
     return out;
   }
   return Fail(

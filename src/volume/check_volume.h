@@ -13,7 +13,7 @@
 namespace zenfs {
 
 struct CheckReport {
-  std::vector<Finding> findings;
+  Findings findings;
   std::string unsynced;   // as in Shortfall; there is a finding for it
   bool has_state = true;  // false: the metadata could not be replayed, and the counts are meaningless
   std::uint64_t files = 0;

@@ -1,7 +1,9 @@
-// A result of a check or a scrub.
+// The results of a check or a scrub.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,18 +23,57 @@ struct Finding {
   std::string text;  // one sentence, with the names of the file if it is about one
   std::optional<ZoneId> zone{};
   std::optional<DeviceOffset> offset{};
-  std::vector<std::string> paths{};  // of that file
+  std::vector<std::string> paths{};  // of the affected files; FileNames bounds their number and their length
+  std::uint64_t more_paths = 0;      // the number of names that `paths` leaves out
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
+// Keeps the first kKeptAtMost findings of each severity and counts the others: metadata of a few MiB can have millions, and
+// many notes must not push out an error.
+//
+// Threads: a plain value.
+class Findings {
+ public:
+  static constexpr std::size_t kKeptAtMost = 1000;
+
+  void Add(Finding finding);
+  void Add(const Findings& others);
+  // Removes those that `others` does not have, too. If `others` has omitted some of a severity, none of that severity is
+  // removed, because it may be among these.
+  void KeepThoseOf(const Findings& others);
+
+  // Of those kept, in the order of Add.
+  using value_type = Finding;
+  using const_iterator = std::vector<Finding>::const_iterator;
+  const_iterator begin() const { return kept_.begin(); }
+  const_iterator end() const { return kept_.end(); }
+  std::size_t size() const { return kept_.size(); }
+  bool empty() const { return kept_.empty(); }  // then none was omitted either
+  const Finding& front() const { return kept_.front(); }
+  const Finding& back() const { return kept_.back(); }
+  const Finding& operator[](std::size_t i) const { return kept_[i]; }
+
+  // "12 more errors, 1 more note, not listed"; empty if none is omitted.
+  [[nodiscard]] std::string OmittedText() const;
+  std::uint64_t omitted(Severity severity) const {
+    return counts_[static_cast<std::size_t>(severity)].omitted;
+  }
+
+ private:
+  struct Count {
+    std::size_t kept = 0;
+    std::uint64_t omitted = 0;
+  };
+  std::vector<Finding> kept_;
+  std::array<Count, 3> counts_;  // by severity
+};
+
 // Null if there is no error.
-[[nodiscard]] inline const Finding* FirstError(const std::vector<Finding>& findings) {
+[[nodiscard]] inline const Finding* FirstError(const Findings& findings) {
   const auto it = std::ranges::find(findings, Severity::kError, &Finding::severity);
   return it == findings.end() ? nullptr : &*it;
 }
-[[nodiscard]] inline bool HasError(const std::vector<Finding>& findings) {
-  return FirstError(findings) != nullptr;
-}
+[[nodiscard]] inline bool HasError(const Findings& findings) { return FirstError(findings) != nullptr; }
 
 }  // namespace zenfs

@@ -113,7 +113,7 @@ Result<std::map<ZoneId, std::uint64_t>> LiveState::View::FrameBytes() {
 
 Result<Shortfall> LiveState::View::FindShortfall() {
   owner_.mutex_.AssertHeld();
-  Shortfall shortfall{.unsynced = owner_.buffers_.problem(), .lost = {}};
+  Shortfall shortfall{.unsynced = owner_.buffers_.problem(), .lost = {}, .lost_files = {}};
   std::vector<ZoneId> offline;
   for (const auto& [id, zone] : state().log_zones()) {
     ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, owner_.device_.ReportZone(id));
@@ -145,15 +145,19 @@ Result<Shortfall> LiveState::View::FindShortfall() {
     return shortfall;
   }
   const FileNames names(state());
-  shortfall.lost = FindLogLosses(owner_.device_.name(), owner_.device_.geometry(), state(), names, offline,
-                                 [&](FileId id) {
-                                   const auto it = logs.find(id);
-                                   return it == logs.end() ? nullptr : it->second.get();
-                                 });
+  LogLosses log_losses = FindLogLosses(owner_.device_.name(), owner_.device_.geometry(), state(), names,
+                                       offline, [&](FileId id) {
+                                         const auto it = logs.find(id);
+                                         return it == logs.end() ? nullptr : it->second.get();
+                                       });
+  shortfall.lost = std::move(log_losses.findings);
+  shortfall.lost_files.insert(log_losses.files.begin(), log_losses.files.end());
   for (const auto& [id, bytes] : lost) {
-    shortfall.lost.push_back(
-        {.text = LostBeforeFlushedText(names.Describe(id), bytes.from, bytes.to, bytes.behind),
-         .paths = names.PathsOf(id)});
+    FileNames::Paths paths = names.PathsOf(id);
+    shortfall.lost.Add({.text = LostBeforeFlushedText(names.Describe(id), bytes.from, bytes.to, bytes.behind),
+                        .paths = std::move(paths.whole),
+                        .more_paths = paths.others});
+    shortfall.lost_files.insert(id);
   }
   return shortfall;
 }

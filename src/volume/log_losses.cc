@@ -23,39 +23,50 @@ Finding OfflineZone(const std::string& device, const Geometry& geometry, ZoneId 
                     const std::vector<FileId>& suspects, const FileNames& names) {
   Finding finding{.text = OfflineLogText(device, zone), .zone = zone, .offset = geometry.ZoneStart(zone)};
   if (suspects.empty()) finding.severity = Severity::kWarning;  // no file can have lost bytes
-  for (std::size_t i = 0; i < suspects.size(); ++i) {
-    if (i < kNamedAtMost) finding.text += (i == 0 ? ": " : ", ") + names.Describe(suspects[i]);
-    for (std::string& path : names.PathsOf(suspects[i])) finding.paths.push_back(std::move(path));
+  for (std::size_t i = 0; i < std::min(suspects.size(), kNamedAtMost); ++i) {
+    finding.text += (i == 0 ? ": " : ", ") + names.Describe(suspects[i]);
+    FileNames::Paths paths = names.PathsOf(suspects[i]);
+    std::ranges::move(paths.whole, std::back_inserter(finding.paths));
+    finding.more_paths += paths.others;
   }
-  if (suspects.size() > kNamedAtMost)
-    finding.text += fmt::format(" and {}", Counted(suspects.size() - kNamedAtMost, "other file"));
+  if (suspects.size() > kNamedAtMost) {
+    const std::size_t others = suspects.size() - kNamedAtMost;
+    finding.text += fmt::format(" and {}", Counted(others, "other file"));
+    finding.more_paths += others;  // at least one name each
+  }
   return finding;
 }
 
 }  // namespace
 
-std::vector<Finding> FindLogLosses(const std::string& device, const Geometry& geometry, const State& state,
-                                   const FileNames& names, const std::vector<ZoneId>& offline,
-                                   const std::function<const ReplayedLog*(FileId)>& log_of) {
-  std::vector<Finding> lost;
+LogLosses FindLogLosses(const std::string& device, const Geometry& geometry, const State& state,
+                        const FileNames& names, const std::vector<ZoneId>& offline,
+                        const std::function<const ReplayedLog*(FileId)>& log_of) {
+  LogLosses all;
+  Findings lost;
   std::vector<FileId> suspects;
   std::vector<FileId> logs;
-  for (const auto& [id, record] : state.files()) logs.push_back(id);
+  for (const auto& [id, record] : state.files()) {
+    if (log_of(id) != nullptr) logs.push_back(id);
+  }
   std::ranges::sort(logs);
   for (const FileId id : logs) {
-    const ReplayedLog* const log = log_of(id);
-    if (log == nullptr) continue;
-    if (MayEndEarly(state, *state.FindFile(id), *log)) suspects.push_back(id);
-    for (const LogDamage& damage : log->damage) {
-      Finding finding{.text = DamageText(damage, names.Describe(id)), .paths = names.PathsOf(id)};
+    const ReplayedLog& log = *log_of(id);
+    const bool suspect = !offline.empty() && MayEndEarly(state, *state.FindFile(id), log);
+    if (suspect) suspects.push_back(id);
+    if (suspect || !log.damage.empty()) all.files.push_back(id);
+    for (const LogDamage& damage : log.damage) {
+      FileNames::Paths paths = names.PathsOf(id);
+      Finding finding{.text = DamageText(damage, names.Describe(id)),
+                      .paths = std::move(paths.whole),
+                      .more_paths = paths.others};
       if (damage.near) finding.zone = geometry.ZoneOf(*damage.near);
       finding.offset = damage.near;
-      lost.push_back(std::move(finding));
+      lost.Add(std::move(finding));
     }
   }
-  std::vector<Finding> all;
-  for (const ZoneId zone : offline) all.push_back(OfflineZone(device, geometry, zone, suspects, names));
-  std::ranges::move(lost, std::back_inserter(all));
+  for (const ZoneId zone : offline) all.findings.Add(OfflineZone(device, geometry, zone, suspects, names));
+  all.findings.Add(lost);
   return all;
 }
 

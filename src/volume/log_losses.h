@@ -16,12 +16,15 @@
 
 namespace zenfs {
 
-// All findings are errors. `offline`: the log zones that are offline. Their frames are lost; files that may have had frames there
-// are named, because they may end too early. `log_of` returns null for a file that is no log.
-[[nodiscard]] std::vector<Finding> FindLogLosses(const std::string& device, const Geometry& geometry,
-                                                 const State& state, const FileNames& names,
-                                                 const std::vector<ZoneId>& offline,
-                                                 const std::function<const ReplayedLog*(FileId)>& log_of);
+struct LogLosses {
+  Findings findings;          // errors; a warning for an offline zone from which no file can have lost bytes
+  std::vector<FileId> files;  // all that have lost bytes, or may have; by id, each once
+};
+// `offline`: the log zones that are offline. Their frames are lost; files that may have had frames there are named, because
+// they may end too early. `log_of` returns null for a file that is no log.
+[[nodiscard]] LogLosses FindLogLosses(const std::string& device, const Geometry& geometry, const State& state,
+                                      const FileNames& names, const std::vector<ZoneId>& offline,
+                                      const std::function<const ReplayedLog*(FileId)>& log_of);
 
 // The device has the bytes of `file` up to `from` only, and flushed bytes begin at `to`. Those between have left the shared
 // memory, so they had been written to the device. The `behind` bytes from `to` on can't be used without them.

@@ -45,13 +45,14 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   const bool damaged =
       std::ranges::any_of(replayed, [](const auto& entry) { return !entry.second.damage.empty(); });
   if (!damaged && offline.empty()) return replayed;
-  for (Finding& lost : FindLogLosses(device.name, device.geometry, state, FileNames(state), offline,
-                                     [&](FileId id) -> const ReplayedLog* {
-                                       const auto it = replayed.find(id);
-                                       return it == replayed.end() ? nullptr : &it->second;
-                                     })) {
-    device.notices.push_back(std::move(lost.text));
-  }
+  const LogLosses lost = FindLogLosses(device.name, device.geometry, state, FileNames(state), offline,
+                                       [&](FileId id) -> const ReplayedLog* {
+                                         const auto it = replayed.find(id);
+                                         return it == replayed.end() ? nullptr : &it->second;
+                                       });
+  for (const Finding& finding : lost.findings) device.notices.push_back(finding.text);
+  if (const std::string rest = lost.findings.OmittedText(); !rest.empty())
+    device.notices.push_back(fmt::format("{}: {}", device.name, rest));
   return replayed;
 }
 

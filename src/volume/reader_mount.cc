@@ -77,7 +77,8 @@ std::vector<std::string> ReaderMount::notices() const {
     notices.push_back(shortfall.error().ToString());
     return notices;
   }
-  for (Finding& lost : shortfall->lost) notices.push_back(std::move(lost.text));
+  for (const Finding& lost : shortfall->lost) notices.push_back(lost.text);
+  if (std::string rest = shortfall->lost.OmittedText(); !rest.empty()) notices.push_back(std::move(rest));
   if (!shortfall->unsynced.empty()) notices.push_back(std::move(shortfall->unsynced));
   return notices;
 }

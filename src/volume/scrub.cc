@@ -36,9 +36,7 @@ class Scrub {
     for (int i = 0; i < kLooksAgain && look.moved && !look.report.findings.empty(); ++i) {
       SleepUntil(SteadyNow() + kBetweenLooks);
       ZENFS_ASSIGN_OR_RETURN(Look again, LookAtBothLogs());
-      std::erase_if(again.report.findings, [&](const Finding& finding) {
-        return std::ranges::find(look.report.findings, finding) == look.report.findings.end();
-      });
+      again.report.findings.KeepThoseOf(look.report.findings);
       look = std::move(again);
     }
     if (look.state) ZENFS_RETURN_IF_ERROR(ReadFiles(*look.state, look.report));
@@ -66,16 +64,15 @@ class Scrub {
       StateWithFlushed shown = WithFlushed();
       look.state = std::move(shown.state);
       look.report.unsynced = buffers_.problem();
-      for (const auto& [id, flaw] : shown.flaws) look.report.findings.push_back(flaw);
+      for (const auto& [id, flaw] : shown.flaws) look.report.findings.Add(flaw);
       if (!buffers_.problem().empty()) {
-        look.report.findings.push_back(
-            {.severity = buffers_.damaged() ? Severity::kError : Severity::kWarning,
-             .text = buffers_.problem()});
+        look.report.findings.Add({.severity = buffers_.damaged() ? Severity::kError : Severity::kWarning,
+                                  .text = buffers_.problem()});
       }
       fingerprint = follower_.fingerprint();
       generation = follower_.generation();
     } else {
-      look.report.findings.push_back(
+      look.report.findings.Add(
           {.severity = Severity::kError,
            .text = fmt::format("the files can't be scrubbed, because the metadata log can't be replayed: {}",
                                refreshed.error().ToString())});

@@ -16,7 +16,7 @@ namespace zenfs {
 
 // The counts include damaged items.
 struct ScrubReport {
-  std::vector<Finding> findings;
+  Findings findings;
   std::string unsynced;  // as in Shortfall; there is a finding for it
   std::uint64_t superblocks = 0;
   std::uint64_t metadata_frames = 0;

@@ -18,10 +18,10 @@ struct ScrubContext {
   ScrubReport& out;
 
   void Add(Severity severity, std::string text, ZoneId zone, std::uint64_t at) {
-    out.findings.push_back({.severity = severity,
-                            .text = std::move(text),
-                            .zone = zone,
-                            .offset = device.geometry().ZoneStart(zone) + at});
+    out.findings.Add({.severity = severity,
+                      .text = std::move(text),
+                      .zone = zone,
+                      .offset = device.geometry().ZoneStart(zone) + at});
   }
 };
 

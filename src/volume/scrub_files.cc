@@ -39,15 +39,16 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
       out.bytes_without_checksum += outcome.bytes_without_checksum;
     }
     if (same) {
-      out.findings.insert(out.findings.end(), outcome.findings.begin(), outcome.findings.end());
+      out.findings.Add(outcome.findings);
       return {};
     }
     if (now != nullptr && tries == kScrubTries) {
-      out.findings.push_back(
-          {.severity = Severity::kNote,
-           .text = fmt::format("{}: the writer changed it during each of {} tries to read it",
-                               names.Describe(record->id), kScrubTries),
-           .paths = names.PathsOf(record->id)});
+      FileNames::Paths paths = names.PathsOf(record->id);
+      out.findings.Add({.severity = Severity::kNote,
+                        .text = fmt::format("{}: the writer changed it during each of {} tries to read it",
+                                            names.Describe(record->id), kScrubTries),
+                        .paths = std::move(paths.whole),
+                        .more_paths = paths.others});
       return {};
     }
     record = now;
@@ -111,14 +112,15 @@ void FileScrub::Add(const FileRecord& record, DeviceOffset place, std::uint64_t 
                     const std::string& what, const FileNames& names, Outcome& outcome) const {
   const Geometry& geometry = context_.device.geometry();
   const ZoneId zone = geometry.ZoneOf(place);
-  outcome.findings.push_back(
-      {.severity = Severity::kError,
-       .text = fmt::format("{}: bytes {} to {} {}; they are in zone {} from byte {} on",
-                           names.Describe(record.id), from, to, what, zone.value,
-                           place - geometry.ZoneStart(zone)),
-       .zone = zone,
-       .offset = place,
-       .paths = names.PathsOf(record.id)});
+  FileNames::Paths paths = names.PathsOf(record.id);
+  outcome.findings.Add({.severity = Severity::kError,
+                        .text = fmt::format("{}: bytes {} to {} {}; they are in zone {} from byte {} on",
+                                            names.Describe(record.id), from, to, what, zone.value,
+                                            place - geometry.ZoneStart(zone)),
+                        .zone = zone,
+                        .offset = place,
+                        .paths = std::move(paths.whole),
+                        .more_paths = paths.others});
 }
 
 }  // namespace zenfs

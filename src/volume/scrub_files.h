@@ -26,7 +26,7 @@ class FileScrub {
 
  private:
   struct Outcome {
-    std::vector<Finding> findings;
+    Findings findings;
     std::uint64_t extents_without_checksum = 0;
     std::uint64_t bytes_without_checksum = 0;
   };

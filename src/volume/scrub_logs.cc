@@ -51,11 +51,13 @@ class LogScrub {
 
  private:
   void Add(const FileRecord& record, const Piece& lost, const Piece* before) {
+    FileNames::Paths paths = names_.PathsOf(record.id);
     Finding finding{
         .severity = Severity::kError,
         .text = fmt::format("{}: bytes {} to {} are lost: frame {} of its log is missing or damaged",
                             names_.Describe(record.id), lost.file_offset, lost.end(), lost.sequence),
-        .paths = names_.PathsOf(record.id)};
+        .paths = std::move(paths.whole),
+        .more_paths = paths.others};
     bool sure = true;
     const Suspect* place = ByHeader(record.id, lost);
     if (place == nullptr) {
@@ -68,7 +70,7 @@ class LogScrub {
       finding.text +=
           fmt::format(", {} zone {} at byte {}", sure ? "in" : "probably in", place->zone.value, place->at);
     }
-    context_.out.findings.push_back(std::move(finding));
+    context_.out.findings.Add(std::move(finding));
   }
 
   const Suspect* ByHeader(FileId id, const Piece& lost) const {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,7 +96,8 @@ struct Shortfall {
   // One sentence: why bytes that the last writer flushed and did not sync may be missing. Empty if none can be missing.
   std::string unsynced;
   // Bytes that the device has lost; they may have been synced.
-  std::vector<Finding> lost;
+  Findings lost;
+  std::set<FileId> lost_files;  // all files that have lost bytes, or may have
 };
 
 class Volume {

@@ -75,7 +75,13 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
     if (!report) report = ReportAll(device).value_or(std::vector<ZoneInfo>());
     return report->size() == geometry.zone_count && !StandsOnDevice(device, *report, extent);
   };
+  const FileNames names(committed);
   StateWithFlushed all{.state = committed, .extended = {}, .flaws = {}};
+  const auto add_flaw = [&](FileId id, std::string text) {
+    FileNames::Paths paths = names.PathsOf(id);
+    all.flaws.insert_or_assign(
+        id, Finding{.text = std::move(text), .paths = std::move(paths.whole), .more_paths = paths.others});
+  };
   for (const FlushedBytes& flushed : buffers.pieces()) {
     const OrphanedBytes& piece = flushed.piece;
     const auto record = piece.uncommitted ? committed.FindFile(piece.owner) : nullptr;
@@ -85,10 +91,8 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
     }
     Status sound = CheckFlushedExtents(*piece.uncommitted, committed, metadata_zones, geometry);
     if (sound.ok() && std::ranges::any_of(piece.uncommitted->extents, is_lost)) {
-      const FileNames names(committed);
-      const std::string text = LostBeforeFlushedText(names.Describe(piece.owner), record->size,
-                                                     piece.file_offset, piece.bytes.size());
-      all.flaws.insert_or_assign(piece.owner, Finding{.text = text, .paths = names.PathsOf(piece.owner)});
+      add_flaw(piece.owner, LostBeforeFlushedText(names.Describe(piece.owner), record->size,
+                                                  piece.file_offset, piece.bytes.size()));
       continue;
     }
     State extended = all.state;
@@ -98,9 +102,7 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
       all.state = std::move(extended);
       all.extended[piece.owner] = record;
     } else {
-      all.flaws.insert_or_assign(
-          piece.owner, Finding{.text = fmt::format("{}: {}", buffers.path(), sound.error().ToString()),
-                               .paths = FileNames(committed).PathsOf(piece.owner)});
+      add_flaw(piece.owner, fmt::format("{}: {}", buffers.path(), sound.error().ToString()));
     }
   }
   return all;
