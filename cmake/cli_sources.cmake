@@ -33,6 +33,7 @@ set(ZENFS_SOURCES_cli
   cli/help.cc
   cli/interrupt.cc
   cli/json_text.cc
+  cli/json_stream.cc
   cli/link.cc
   cli/list.cc
   cli/local_time.cc
@@ -73,6 +74,7 @@ set(ZENFS_TESTS_cli
   cli/advice_test.cc
   cli/device_table_test.cc
   cli/json_text_test.cc
+  cli/json_stream_test.cc
   cli/nearest_word_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc

@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <map>
+#include <span>
 
 #include "backup/volume_tree.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
+#include "cli/json_stream.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -37,42 +38,60 @@ class DumpAction : public Action {
 
   Result<int> Run(Console& console) override {
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.Mount(OpenMode::kReadOnly, console));
-    Json meta = Json::array();
-    Json io = Json::array();
-    for (const ZoneStatus& zone : volume->Zones()) {
-      (zone.phase == ZonePhase::kMetadata ? meta : io).push_back(ToJson(zone, volume->info().geometry));
-    }
+    const std::vector<ZoneStatus> zones = volume->Zones();
     ZENFS_ASSIGN_OR_RETURN(const VolumeTree tree, WalkVolume(*volume, ""));
-    ZENFS_ASSIGN_OR_RETURN(Json files, Files(*volume, tree));
-    console.PrintJson(Json{{"zones", {{"meta", std::move(meta)}, {"io", std::move(io)}}},
-                           {"files", std::move(files)},
-                           {"directories", tree.directories}});
+    JsonStream out(console);
+    out.OpenObject("zones");
+    for (const bool meta : {true, false}) {
+      out.OpenArray(meta ? "meta" : "io");
+      for (const ZoneStatus& zone : zones) {
+        if ((zone.phase == ZonePhase::kMetadata) == meta) out.Element(ToJson(zone, volume->info().geometry));
+      }
+      out.Close();
+    }
+    out.Close();
+    out.OpenArray("files");
+    ZENFS_RETURN_IF_ERROR(PrintFiles(*volume, tree, out));
+    out.Close();
+    out.OpenArray("directories");
+    for (const std::string& directory : tree.directories) out.Element(directory);
+    out.Close();
+    out.End();
     return 0;
   }
 
  private:
   // One object per file, with all its names.
-  static Result<Json> Files(const Volume& volume, const VolumeTree& tree) {
-    std::map<FileId, std::vector<const VolumeFile*>> by_id;
-    for (const VolumeFile& file : tree.files) by_id[file.stat.id].push_back(&file);
-    Json list = Json::array();
-    for (const auto& [id, names] : by_id) {
-      const auto layout = volume.Layout(names.front()->path);
-      if (!layout && layout.error().code() == Code::kNotFound) continue;  // deleted by a concurrent writer
-      if (!layout) return Fail(layout.error());
-      const FileStat& stat = names.front()->stat;
-      Json paths = Json::array();
-      for (const VolumeFile* name : names) paths.push_back(name->path);
-      list.push_back({{"id", id.value},
-                      {"size", stat.size},
-                      {"hint", static_cast<int>(stat.lifetime)},
-                      {"filename", std::move(paths)},
-                      {"extents", ToJson(layout->extents)},
-                      {"frames", ToJson(layout->frames)},
-                      {"shape", stat.shape == FileShape::kFramed ? "framed" : "plain"},
-                      {"mtime", stat.mtime_seconds}});
+  static Status PrintFiles(const Volume& volume, const VolumeTree& tree, JsonStream& out) {
+    std::vector<const VolumeFile*> names;
+    for (const VolumeFile& file : tree.files) names.push_back(&file);
+    const auto id_of = [](const VolumeFile* file) { return file->stat.id; };
+    std::ranges::stable_sort(names, {}, id_of);
+    for (auto first = names.begin(); first != names.end();) {
+      const auto last = std::find_if(first, names.end(),
+                                     [&](const VolumeFile* file) { return id_of(file) != id_of(*first); });
+      ZENFS_RETURN_IF_ERROR(PrintFile(volume, {first, last}, out));
+      first = last;
     }
-    return list;
+    return {};
+  }
+
+  static Status PrintFile(const Volume& volume, std::span<const VolumeFile* const> names, JsonStream& out) {
+    const auto layout = volume.Layout(names.front()->path);
+    if (!layout && layout.error().code() == Code::kNotFound) return {};  // deleted by a concurrent writer
+    if (!layout) return Fail(layout.error());
+    const FileStat& stat = names.front()->stat;
+    Json paths = Json::array();
+    for (const VolumeFile* name : names) paths.push_back(name->path);
+    out.Element({{"id", stat.id.value},
+                 {"size", stat.size},
+                 {"hint", static_cast<int>(stat.lifetime)},
+                 {"filename", std::move(paths)},
+                 {"extents", ToJson(layout->extents)},
+                 {"frames", ToJson(layout->frames)},
+                 {"shape", stat.shape == FileShape::kFramed ? "framed" : "plain"},
+                 {"mtime", stat.mtime_seconds}});
+    return {};
   }
 
   DeviceOption device_;

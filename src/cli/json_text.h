@@ -13,4 +13,9 @@ using Json = nlohmann::ordered_json;
 // percent-encoded like paths in a backup's manifest.
 [[nodiscard]] std::string JsonText(const Json& json, int indent);
 
+// The two halves of JsonText, for objects that are printed piece by piece. `pointer`: the JSON pointer of `json`, any value, in
+// the whole object; `found` gets the members of "not_utf8".
+[[nodiscard]] std::string JsonLines(const Json& json, int indent);
+void NoteNotUtf8(const Json& json, const std::string& pointer, Json& found);
+
 }  // namespace zenfs

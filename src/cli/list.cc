@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/device_option.h"
 #include "cli/flags.h"
+#include "cli/json_stream.h"
 #include "cli/local_time.h"
 #include "cli/verbs.h"
 
@@ -11,6 +14,45 @@ namespace {
 std::string Joined(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
+
+// Prints the entries as they are found: all of them may be more than fits in memory.
+class Listing {
+ public:
+  Listing(bool as_json, const std::string& path, Console& console) : console_(console) {
+    if (!as_json) return;
+    json_.emplace(console);
+    json_->Member("path", path);
+    json_->OpenArray("entries");
+  }
+
+  void Add(const std::string& name, const FileStat& stat) {
+    if (!json_) {
+      console_.Print(fmt::format("{:>12}    {:<32}{}{}\n", stat.size, FormatTime(stat.mtime_seconds),
+                                 Printable(name), stat.is_directory ? "/" : ""));
+      return;
+    }
+    Json entry{{"name", name},
+               {"type", stat.is_directory ? "directory" : "file"},
+               {"size", stat.size},
+               {"mtime", stat.mtime_seconds}};
+    if (!stat.is_directory) {
+      entry["links"] = stat.links;
+      entry["lifetime"] = LifetimeName(stat.lifetime);
+      entry["framed"] = stat.shape == FileShape::kFramed;
+    }
+    json_->Element(entry);
+  }
+
+  void End() {
+    if (!json_) return;
+    json_->Close();
+    json_->End();
+  }
+
+ private:
+  Console& console_;
+  std::optional<JsonStream> json_;
+};
 
 class ListAction : public Action {
  public:
@@ -25,56 +67,34 @@ class ListAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kReadOnly, console));
     const std::string path = NormalizePath(path_);
     ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume->Stat(path));
+    Listing listing(json_, path, console);
     if (stat.is_directory) {
-      ZENFS_RETURN_IF_ERROR(ListDirectory(*volume, path, ""));
+      ZENFS_RETURN_IF_ERROR(ListDirectory(*volume, path, "", listing));
     } else {
-      Add(path.substr(path.rfind('/') + 1), stat);
+      listing.Add(path.substr(path.rfind('/') + 1), stat);
     }
-    if (json_) {
-      console.PrintJson(Json{{"path", path}, {"entries", entries_}});
-    } else {
-      console.Print(lines_);
-    }
+    listing.End();
     return 0;
   }
 
  private:
   // `shown`: the prefix of the printed names below `path`.
-  Status ListDirectory(const Volume& volume, const std::string& path, const std::string& shown) {
+  Status ListDirectory(const Volume& volume, const std::string& path, const std::string& shown,
+                       Listing& listing) {
     ZENFS_ASSIGN_OR_RETURN(const auto entries, volume.List(path));
     for (const DirectoryEntry& entry : entries) {
       const std::string name = Joined(shown, entry.name);
-      Add(name, entry.stat);
+      listing.Add(name, entry.stat);
       if (!entry.stat.is_directory || !recursive_) continue;
-      ZENFS_RETURN_IF_ERROR(ListDirectory(volume, Joined(path, entry.name), name));
+      ZENFS_RETURN_IF_ERROR(ListDirectory(volume, Joined(path, entry.name), name, listing));
     }
     return {};
-  }
-
-  void Add(const std::string& name, const FileStat& stat) {
-    if (!json_) {
-      lines_ += fmt::format("{:>12}    {:<32}{}{}\n", stat.size, FormatTime(stat.mtime_seconds),
-                            Printable(name), stat.is_directory ? "/" : "");
-      return;
-    }
-    Json entry{{"name", name},
-               {"type", stat.is_directory ? "directory" : "file"},
-               {"size", stat.size},
-               {"mtime", stat.mtime_seconds}};
-    if (!stat.is_directory) {
-      entry["links"] = stat.links;
-      entry["lifetime"] = LifetimeName(stat.lifetime);
-      entry["framed"] = stat.shape == FileShape::kFramed;
-    }
-    entries_.push_back(std::move(entry));
   }
 
   DeviceOption device_;
   std::string path_;
   bool recursive_ = false;
   bool json_ = false;
-  std::string lines_;
-  Json entries_ = Json::array();
 };
 
 }  // namespace

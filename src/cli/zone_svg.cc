@@ -76,10 +76,10 @@ class SvgArtist {
     for (const ZoneStatus& zone : zones) NoteUse(zone);
   }
 
-  std::string Draw() {
+  void Draw(const SvgSink& write) {
     width_ = std::max(kMinWidth, 2 * kMargin + static_cast<double>(columns_) * (tile_ + gap_) - gap_);
     const double legend_top = kHeader + kMargin + static_cast<double>(rows_) * (Height() + gap_);
-    std::string legend = Legend(legend_top);
+    const std::string legend = Legend(legend_top);
     std::string out = fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 "
@@ -92,8 +92,9 @@ class SvgArtist {
         "<text class=\"head\" x=\"{0}\" y=\"34\">{1}</text>\n"
         "<text class=\"note\" x=\"{0}\" y=\"54\">{2}</text>\n",
         kMargin, XmlText(title_), XmlText(subtitle_));
-    for (std::size_t i = 0; i < zones_.size(); ++i) out += Tile(i);
-    return out + legend + "</svg>\n";
+    write(out);
+    for (std::size_t i = 0; i < zones_.size(); ++i) write(Tile(i));
+    write(legend + "</svg>\n");
   }
 
  private:
@@ -223,8 +224,9 @@ class SvgArtist {
 
 }  // namespace
 
-std::string ZonesAsSvg(std::span<const ZoneStatus> zones, std::string_view title, std::string_view subtitle) {
-  return SvgArtist(zones, title, subtitle).Draw();
+void DrawZonesAsSvg(std::span<const ZoneStatus> zones, std::string_view title, std::string_view subtitle,
+                    const SvgSink& write) {
+  SvgArtist(zones, title, subtitle).Draw(write);
 }
 
 }  // namespace zenfs

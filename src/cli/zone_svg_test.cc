@@ -24,11 +24,17 @@ std::size_t Count(const std::string& text, std::string_view what) {
   return count;
 }
 
+std::string SvgOf(std::span<const ZoneStatus> zones, std::string_view title, std::string_view subtitle) {
+  std::string svg;
+  DrawZonesAsSvg(zones, title, subtitle, [&svg](std::string_view part) { svg += part; });
+  return svg;
+}
+
 TEST(ZonesAsSvg, EachZoneHasATooltip) {
   const std::vector<ZoneStatus> zones = {Zone(0, ZonePhase::kMetadata, 4 << 20, 0),
                                          Zone(1, ZonePhase::kFull, 8 << 20, 2 << 20),
                                          Zone(2, ZonePhase::kUnusable, 0, 0)};
-  const std::string svg = ZonesAsSvg(zones, "emu:x", "three");
+  const std::string svg = SvgOf(zones, "emu:x", "three");
   EXPECT_EQ(Count(svg, "<g class=\"zone\"><title>"), 3u);
   EXPECT_NE(
       svg.find("zone 1: full\n8.0 MiB of 8.0 MiB written (100 %)\n2.0 MiB live (25 % of what is written)\n"
@@ -40,7 +46,7 @@ TEST(ZonesAsSvg, EachZoneHasATooltip) {
 
 TEST(ZonesAsSvg, TheLegendNamesWhatIsDrawn) {
   const std::vector<ZoneStatus> zones = {Zone(0, ZonePhase::kFull, 8 << 20, 8 << 20)};
-  const std::string svg = ZonesAsSvg(zones, "", "");
+  const std::string svg = SvgOf(zones, "", "");
   EXPECT_NE(svg.find(">medium<"), std::string::npos);
   EXPECT_EQ(svg.find(">dead bytes<"), std::string::npos);
   EXPECT_EQ(svg.find(">log frames<"), std::string::npos);
@@ -48,7 +54,7 @@ TEST(ZonesAsSvg, TheLegendNamesWhatIsDrawn) {
 }
 
 TEST(ZonesAsSvg, NamesCanNotBreakTheMarkup) {
-  const std::string svg = ZonesAsSvg({}, "<a&\"b\">\x01\xff\xc3\xa4", "");
+  const std::string svg = SvgOf({}, "<a&\"b\">\x01\xff\xc3\xa4", "");
   EXPECT_NE(svg.find("&lt;a&amp;&quot;b&quot;&gt;??\xc3\xa4"), std::string::npos);
   EXPECT_EQ(svg.find('\x01'), std::string::npos);
 }
@@ -56,7 +62,7 @@ TEST(ZonesAsSvg, NamesCanNotBreakTheMarkup) {
 TEST(ZonesAsSvg, ManyZonesStayAPicture) {
   std::vector<ZoneStatus> zones;
   for (std::uint32_t i = 0; i < 8192; ++i) zones.push_back(Zone(i, ZonePhase::kEmpty, 0, 0));
-  const std::string svg = ZonesAsSvg(zones, "", "");
+  const std::string svg = SvgOf(zones, "", "");
   EXPECT_EQ(Count(svg, "class=\"zone\""), 8192u);
   EXPECT_LT(svg.size(), std::size_t{3} << 20);
 }

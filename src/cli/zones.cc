@@ -5,6 +5,7 @@
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
+#include "cli/json_stream.h"
 #include "cli/metrics_intervals.h"
 #include "cli/metrics_source.h"
 #include "cli/verbs.h"
@@ -15,36 +16,43 @@
 namespace zenfs {
 namespace {
 
-Json ToJson(std::span<const ZoneStatus> zones) {
-  Json list = Json::array();
+void PrintJson(std::span<const ZoneStatus> zones, Console& console) {
+  JsonStream out(console);
+  out.OpenArray("zones");
   for (const ZoneStatus& zone : zones) {
-    list.push_back({{"zone", zone.id.value},
-                    {"phase", PhaseName(zone.phase)},
-                    {"lifetime", LifetimeName(zone.lifetime)},
-                    {"capacity", zone.capacity},
-                    {"written", zone.written},
-                    {"live", zone.live}});
+    out.Element({{"zone", zone.id.value},
+                 {"phase", PhaseName(zone.phase)},
+                 {"lifetime", LifetimeName(zone.lifetime)},
+                 {"capacity", zone.capacity},
+                 {"written", zone.written},
+                 {"live", zone.live}});
   }
-  return Json{{"zones", std::move(list)}};
+  out.Close();
+  out.End();
 }
 
-std::string ToSvg(const Volume& volume) {
+void DrawSvg(const Volume& volume, const SvgSink& write) {
   const SpaceReport space = volume.Space();
   const VolumeInfo& info = volume.info();
   const std::string& label = info.superblock.label;
-  return ZonesAsSvg(
+  DrawZonesAsSvg(
       volume.Zones(),
       fmt::format("{}{}", Printable(info.device_name), label.empty() ? "" : " · " + Printable(label)),
       fmt::format("{} · {} used · {} reclaimable · {} free · {} in all",
                   Counted(info.geometry.zone_count, "zone"), ShortBytes(space.used()),
-                  ShortBytes(space.reclaimable()), ShortBytes(space.free), ShortBytes(space.total)));
+                  ShortBytes(space.reclaimable()), ShortBytes(space.free), ShortBytes(space.total)),
+      write);
 }
 
-Status WriteFile(const std::string& path, std::string_view text) {
+Status WriteSvg(const std::string& path, const Volume& volume) {
   constexpr mode_t kMode = 0666;  // as the umask allows it
   ZENFS_ASSIGN_OR_RETURN(NewOutput file, NewOutput::Begin(path, NewOutput::Place::kReplace, kMode));
   ZENFS_RETURN_IF_ERROR(file.KeepModeAndOwner());
-  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(text)));
+  Status written;
+  DrawSvg(volume, [&](std::string_view part) {
+    if (written.ok()) written = file.Append(AsBytes(part));
+  });
+  ZENFS_RETURN_IF_ERROR(std::move(written));
   return file.Publish();
 }
 
@@ -64,12 +72,12 @@ class ZonesAction : public Action {
     }
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.Mount(OpenMode::kReadOnly, console));
     if (svg_ == "-") {
-      console.Print(ToSvg(*volume));
+      DrawSvg(*volume, [&console](std::string_view part) { console.Print(part); });
     } else if (!svg_.empty()) {
-      const Status written = WriteFile(svg_, ToSvg(*volume));
+      const Status written = WriteSvg(svg_, *volume);
       if (!written.ok()) return Fail(written.error().With("--svg"));
     } else if (json_) {
-      console.PrintJson(ToJson(volume->Zones()));
+      PrintJson(volume->Zones(), console);
     } else {
       console.PrintStyled(DrawZones(volume->Zones(), console.terminal()));
     }

@@ -1,0 +1,89 @@
+#include "cli/json_stream.h"
+
+#include <fmt/format.h>
+
+#include "base/assert.h"
+
+namespace zenfs {
+namespace {
+
+constexpr int kIndent = 2;
+
+}  // namespace
+
+JsonStream::JsonStream(Console& console) : console_(console) {
+  levels_.push_back({});
+  Write("{");
+}
+
+void JsonStream::Member(std::string_view key, const Json& value) {
+  Begin();
+  WriteKey(key);
+  WriteValue(value, fmt::format("{}/{}", levels_.back().pointer, key));
+}
+
+void JsonStream::OpenObject(std::string_view key) { Open(key, '{', '}'); }
+
+void JsonStream::OpenArray(std::string_view key) { Open(key, '[', ']'); }
+
+void JsonStream::Element(const Json& value) {
+  const std::size_t index = levels_.back().count;
+  Begin();
+  WriteValue(value, fmt::format("{}/{}", levels_.back().pointer, index));
+}
+
+void JsonStream::Close() {
+  const Level closed = std::move(levels_.back());
+  levels_.pop_back();
+  if (closed.count != 0) Write(LineEnd());
+  Write(std::string_view(&closed.closed_by, 1));
+}
+
+void JsonStream::End() {
+  ZENFS_ASSERT(levels_.size() == 1);
+  if (!not_utf8_.empty()) {
+    const Json bytes = std::move(not_utf8_);
+    Member("not_utf8", bytes);
+  }
+  Close();
+  console_.Print(held_ + "\n");
+  held_.clear();
+}
+
+void JsonStream::Open(std::string_view key, char opened_by, char closed_by) {
+  Begin();
+  WriteKey(key);
+  Write(std::string_view(&opened_by, 1));
+  levels_.push_back({.closed_by = closed_by, .pointer = fmt::format("{}/{}", levels_.back().pointer, key)});
+}
+
+void JsonStream::WriteKey(std::string_view key) { Write(fmt::format("\"{}\": ", key)); }
+
+void JsonStream::Begin() {
+  if (levels_.back().count++ != 0) Write(",");
+  Write(LineEnd());
+}
+
+void JsonStream::WriteValue(const Json& value, const std::string& pointer) {
+  NoteNotUtf8(value, pointer, not_utf8_);
+  const std::string text = JsonLines(value, kIndent);
+  const std::string line_end = LineEnd();
+  for (std::size_t at = 0;;) {
+    const std::size_t end = text.find('\n', at);
+    Write(std::string_view(text).substr(at, end - at));
+    if (end == std::string::npos) return;
+    Write(line_end);
+    at = end + 1;
+  }
+}
+
+void JsonStream::Write(std::string_view text) {
+  held_ += text;
+  if (held_.size() < kHeldBytes) return;
+  console_.Print(held_);
+  held_.clear();
+}
+
+std::string JsonStream::LineEnd() const { return "\n" + std::string(levels_.size() * kIndent, ' '); }
+
+}  // namespace zenfs
