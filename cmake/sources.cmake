@@ -376,6 +376,7 @@ set(ZENFS_TESTS_volume
   volume/reader_rest_test.cc
   volume/reader_flushed_test.cc
   volume/reader_volume_test.cc
+  volume/shared_buffers_test.cc
   volume/scrub_live_test.cc
   volume/scrub_test.cc
   volume/slot_limits_test.cc

@@ -54,13 +54,17 @@ std::span<const FlushedBytes> LiveBuffers::PiecesOf(FileId owner) const {
   return {first, last};
 }
 
-Result<std::vector<SlotControl>> LiveBuffers::ReadControls() const {
-  std::vector<std::byte> bytes(opened_->header.slots * sizeof(BufferAreaControl));
-  ZENFS_RETURN_IF_ERROR(opened_->memory.ReadAt(opened_->header.controls_offset, bytes));
-  std::vector<SlotControl> controls(opened_->header.slots);
+Result<std::vector<SlotControl>> ReadControls(const SharedMemory& memory, const BufferAreaHeader& header) {
+  std::vector<std::byte> bytes(header.slots * sizeof(BufferAreaControl));
+  ZENFS_RETURN_IF_ERROR(memory.ReadAt(header.controls_offset, bytes));
+  std::vector<SlotControl> controls(header.slots);
   for (std::size_t i = 0; i < controls.size(); ++i)
     controls[i] = DecodeControl(bytes.data() + i * sizeof(BufferAreaControl));
   return controls;
+}
+
+Result<std::vector<SlotControl>> LiveBuffers::ReadControls() const {
+  return zenfs::ReadControls(opened_->memory, opened_->header);
 }
 
 void LiveBuffers::Peek() {

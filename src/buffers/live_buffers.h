@@ -35,6 +35,10 @@ struct OpenedBuffers {
   BufferAreaHeader header;
 };
 
+// The controls of all slots, as they are now. Errors: those of ReadAt.
+[[nodiscard]] Result<std::vector<SlotControl>> ReadControls(const SharedMemory& memory,
+                                                            const BufferAreaHeader& header);
+
 // The bytes of one slot at one moment. A value: they stay after the slot has changed.
 struct FlushedBytes {
   OrphanedBytes piece;

@@ -72,14 +72,15 @@ PresentDevices::PresentDevices(const KnownDevices& known) {
     DeviceOptions none;
     auto device = OpenVolumeDevice(one.uri, OpenMode::kReadOnly, &none);
     if (device) {
-      devices_.push_back({.name = one.Name(), .device = *std::move(device)});
+      auto needed = std::make_unique<NeededBuffers>(**device);
+      devices_.push_back({.name = one.Name(), .device = *std::move(device), .needed = std::move(needed)});
     } else {
       not_read_.push_back(device.error().With(one.Name()));
     }
   }
 }
 
-ListedBuffers PresentDevices::Judge(SharedBuffers found) const {
+ListedBuffers PresentDevices::Judge(SharedBuffers found) {
   ListedBuffers listed{.found = std::move(found), .device = {}, .lost = {}, .why = {}};
   if (listed.found.problem) {
     AskAboutDamaged(listed);
@@ -96,18 +97,18 @@ ListedBuffers PresentDevices::Judge(SharedBuffers found) const {
 }
 
 // The damaged header does not name the owner, but each device knows the name of its own file.
-void PresentDevices::AskAboutDamaged(ListedBuffers& listed) const {
+void PresentDevices::AskAboutDamaged(ListedBuffers& listed) {
   listed.standing = Standing::kUnclear;
   listed.why = listed.found.problem;
   for (const Present& present : devices_) {
-    const auto needed = BytesNeededBy(*present.device, listed.found);
+    const auto needed = present.needed->BytesOf(listed.found);
     if (!needed || !*needed) continue;
     listed.standing = Standing::kNeeded;
     listed.device = present.name;
   }
 }
 
-void PresentDevices::AskItsDevice(ListedBuffers& listed) const {
+void PresentDevices::AskItsDevice(ListedBuffers& listed) {
   const SharedBuffers& found = listed.found;
   listed.standing = found.held_bytes == 0 ? Standing::kLeftOver : Standing::kNoDevice;
   listed.lost = found.held_bytes;
@@ -115,7 +116,7 @@ void PresentDevices::AskItsDevice(ListedBuffers& listed) const {
     if (found.identity.empty() || present.device->identity() != found.identity) continue;
     listed.device = present.name;
     if (found.in_use) return;
-    const auto needed = BytesNeededBy(*present.device, found);
+    const auto needed = present.needed->BytesOf(found);
     if (!needed) {
       listed.standing = Standing::kUnclear;
       listed.why = needed.error();

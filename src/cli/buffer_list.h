@@ -38,7 +38,8 @@ class PresentDevices {
   // Opens the devices that lists and the kernel name, and those of `known`.
   explicit PresentDevices(const KnownDevices& known);
 
-  [[nodiscard]] ListedBuffers Judge(SharedBuffers found) const;
+  // Call this after all files were examined.
+  [[nodiscard]] ListedBuffers Judge(SharedBuffers found);
   // One line for each device that could not be opened.
   const std::vector<Error>& not_read() const { return not_read_; }
 
@@ -46,10 +47,11 @@ class PresentDevices {
   struct Present {
     std::string name;
     std::unique_ptr<ZonedDevice> device;
+    std::unique_ptr<NeededBuffers> needed;
   };
 
-  void AskAboutDamaged(ListedBuffers& listed) const;
-  void AskItsDevice(ListedBuffers& listed) const;
+  void AskAboutDamaged(ListedBuffers& listed);
+  void AskItsDevice(ListedBuffers& listed);
 
   std::vector<Present> devices_;
   std::vector<Error> not_read_;

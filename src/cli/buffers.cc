@@ -33,21 +33,27 @@ class BuffersAction : public Action {
 
   Result<int> Run(Console& console) override {
     const KnownDevices known = asked_.Find();
-    const PresentDevices devices(known);
+    PresentDevices devices(known);
     std::vector<ListedBuffers> list;
-    ZENFS_ASSIGN_OR_RETURN(std::vector<SharedBuffers> all, Find());
-    for (SharedBuffers& found : all) list.push_back(devices.Judge(std::move(found)));
+    ZENFS_ASSIGN_OR_RETURN(FoundBuffers all, Find());
+    for (SharedBuffers& found : all.files) list.push_back(devices.Judge(std::move(found)));
     for (const auto* problems : {&known.problems, &devices.not_read()}) {
       for (const Error& problem : *problems) {
         console.PrintError(fmt::format("zenfs buffers: {}", Printable(problem.ToString())));
       }
+    }
+    if (all.omitted != 0) {
+      console.PrintError(
+          fmt::format("zenfs buffers: {} not examined, beyond the first {}; name them, or remove "
+                      "the others first",
+                      Counted(all.omitted, "file"), all.files.size()));
     }
     const std::uint64_t now = WallSeconds();
     if (remove_) return Remove(console, list, now);
     if (json_) {
       Json rows = Json::array();
       for (const ListedBuffers& listed : list) rows.push_back(BufferJson(listed, now));
-      console.PrintJson(Json{{"buffers", std::move(rows)}});
+      console.PrintJson(Json{{"buffers", std::move(rows)}, {"not_examined", all.omitted}});
       return 0;
     }
     const Terminal& terminal = console.terminal();
@@ -57,7 +63,7 @@ class BuffersAction : public Action {
   }
 
  private:
-  Result<std::vector<SharedBuffers>> Find() const {
+  Result<FoundBuffers> Find() const {
     for (const std::string& directory : directories_) {
       std::error_code error;
       if (std::filesystem::is_directory(directory, error)) continue;
@@ -66,10 +72,10 @@ class BuffersAction : public Action {
     if (paths_.empty()) {
       return FindSharedBuffers(directories_.empty() ? SharedMemoryDirectories() : directories_);
     }
-    std::vector<SharedBuffers> found;
+    FoundBuffers found;
     for (const std::string& path : paths_) {
-      found.push_back(LookAtSharedBuffers(path));
-      const std::optional<Error>& problem = found.back().problem;
+      found.files.push_back(LookAtSharedBuffers(path));
+      const std::optional<Error>& problem = found.files.back().problem;
       if (problem && problem->code() == Code::kNotFound) return Fail(*problem);
     }
     return found;

@@ -48,11 +48,17 @@ Status WriteSvg(const std::string& path, const Volume& volume) {
   constexpr mode_t kMode = 0666;  // as the umask allows it
   ZENFS_ASSIGN_OR_RETURN(NewOutput file, NewOutput::Begin(path, NewOutput::Place::kReplace, kMode));
   ZENFS_RETURN_IF_ERROR(file.KeepModeAndOwner());
+  constexpr std::size_t kHeldBytes = 64 << 10;
   Status written;
+  std::string held;
   DrawSvg(volume, [&](std::string_view part) {
-    if (written.ok()) written = file.Append(AsBytes(part));
+    held += part;
+    if (held.size() < kHeldBytes) return;
+    if (written.ok()) written = file.Append(AsBytes(held));
+    held.clear();
   });
   ZENFS_RETURN_IF_ERROR(std::move(written));
+  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(held)));
   return file.Publish();
 }
 

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <utility>
 
 #include "base/shared_memory.h"
 #include "buffers/buffer_area_place.h"
+#include "buffers/live_buffers.h"
 #include "format/buffer_area_layout.h"
 #include "metalog/probe.h"
 #include "volume/live_state.h"
@@ -18,24 +21,32 @@ namespace {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-std::uint64_t HeldBytes(const BufferAreaHeader& header, ByteView memory) {
+std::uint64_t HeldBytes(const std::vector<SlotControl>& controls) {
   std::uint64_t bytes = 0;
-  for (std::uint32_t slot = 0; slot < header.slots; ++slot) {
-    const std::byte* const at = memory.data() + header.controls_offset + slot * sizeof(BufferAreaControl);
-    const auto& control = *reinterpret_cast<const BufferAreaControl*>(at);
-    const std::uint64_t length = PublishedLength(control.published.load(std::memory_order_acquire));
+  for (const SlotControl& control : controls) {
+    const std::uint64_t length = PublishedLength(control.published);
     bytes += length - std::min(length, control.record_bytes);
   }
   return bytes;
 }
 
+// `memory`: of the header only.
 void Describe(const SharedMemory& memory, SharedBuffers& found) {
-  const ByteView bytes = memory.view();
-  const ByteView head = bytes.first(std::min<std::size_t>(bytes.size(), kBufferAreaHeaderBytes));
+  const ByteView head = memory.view();
   if (std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; })) return;
-  const Result<BufferAreaHeader> header = ReadBufferAreaHeader(bytes);
+  if (memory.file_bytes() > SharedMemory::kWholeBytesMax) {
+    found.problem = Error(Code::kCorruption, fmt::format("{}: has {} bytes, more than {}", found.path,
+                                                         memory.file_bytes(), SharedMemory::kWholeBytesMax));
+    return;
+  }
+  const Result<BufferAreaHeader> header = ReadBufferAreaHeader(head, memory.file_bytes());
   if (!header) {
     found.problem = header.error().With(found.path);
+    return;
+  }
+  const auto controls = ReadControls(memory, *header);
+  if (!controls) {
+    found.problem = controls.error();
     return;
   }
   found.finished = true;
@@ -46,7 +57,7 @@ void Describe(const SharedMemory& memory, SharedBuffers& found) {
   if (std::ranges::all_of(found.key, [](char c) { return c == '\0'; })) found.key.clear();
   found.process = header->process;
   found.created_seconds = header->created_seconds;
-  found.held_bytes = HeldBytes(*header, bytes);
+  found.held_bytes = HeldBytes(*controls);
 }
 
 bool IsNamedBy(const WhoseBuffers& whose, const SharedBuffers& found) {
@@ -75,8 +86,8 @@ SharedBuffers LookAtSharedBuffers(const std::string& path) {
   }
   found.user = status.st_uid;
   found.size = static_cast<std::uint64_t>(status.st_size);
-  const Result<SharedMemory> memory =
-      SharedMemory::Open(path, SharedMemory::Access::kRead, {static_cast<std::uint32_t>(status.st_uid)});
+  const Result<SharedMemory> memory = SharedMemory::Open(
+      path, SharedMemory::Access::kRead, {static_cast<std::uint32_t>(status.st_uid)}, kBufferAreaHeaderBytes);
   if (!memory) {
     found.problem = memory.error();
     return found;
@@ -86,34 +97,75 @@ SharedBuffers LookAtSharedBuffers(const std::string& path) {
   return found;
 }
 
-std::vector<SharedBuffers> FindSharedBuffers(const std::vector<std::string>& directories) {
-  std::vector<SharedBuffers> all;
+FoundBuffers FindSharedBuffers(const std::vector<std::string>& directories, std::size_t at_most) {
+  std::set<std::string> own;  // of this user and of root
+  std::set<std::string> foreign;
   for (const std::string& directory : directories) {
-    for (const std::string& path : ListSharedMemory(directory, "zenfs-")) {
-      if (IsBufferAreaName(BaseName(path))) all.push_back(LookAtSharedBuffers(path));
+    for (std::string& path : ListSharedMemory(directory, "zenfs-")) {
+      if (!IsBufferAreaName(BaseName(path))) continue;
+      const auto owner = OwnerOfName(path);
+      (owner && IsTrustedOwner(*owner, {}) ? own : foreign).insert(std::move(path));
     }
   }
-  std::ranges::sort(all, {}, &SharedBuffers::path);
-  const auto twice = std::ranges::unique(all, {}, &SharedBuffers::path);
-  all.erase(twice.begin(), twice.end());
+  FoundBuffers all;
+  for (const std::set<std::string>* paths : {&own, &foreign}) {
+    for (const std::string& path : *paths) {
+      if (all.files.size() == at_most) {
+        ++all.omitted;
+      } else {
+        all.files.push_back(LookAtSharedBuffers(path));
+      }
+    }
+  }
+  std::ranges::sort(all.files, {}, &SharedBuffers::path);
   return all;
 }
 
-Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const SharedBuffers& found) {
+struct NeededBuffers::Metadata {
+  explicit Metadata(ZonedDevice& device, Superblock superblock_read)
+      : superblock(std::move(superblock_read)), live(device, superblock) {}
+
+  const Superblock superblock;
+  LiveState live;
+  WhoseBuffers named;  // at the first look
+};
+
+NeededBuffers::NeededBuffers(ZonedDevice& device) : device_(device) {}
+
+NeededBuffers::~NeededBuffers() = default;
+
+Result<std::unique_ptr<NeededBuffers::Metadata>> NeededBuffers::ReadMetadata(ZonedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(Superblock superblock, ProbeSuperblock(device));
+  auto metadata = std::make_unique<Metadata>(device, std::move(superblock));
+  ZENFS_RETURN_IF_ERROR(metadata->live.Look([&](LiveState::View& view) -> Status {
+    metadata->named = BuffersOf(view.state(), metadata->superblock.uuid, device);
+    return {};
+  }));
+  return metadata;
+}
+
+Result<std::optional<std::uint64_t>> NeededBuffers::BytesOf(const SharedBuffers& found) {
   // Avoids a replay for files that any user may have put there. Without a header, only the name can be compared.
   const bool may_be_its = found.finished
-                              ? found.identity == device.identity()
-                              : BaseName(found.path).starts_with(BufferAreaNamePrefix(device.identity()));
+                              ? found.identity == device_.identity()
+                              : BaseName(found.path).starts_with(BufferAreaNamePrefix(device_.identity()));
   if (!may_be_its) return std::nullopt;
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
-  LiveState live(device, superblock);
+  if (!metadata_) metadata_ = ReadMetadata(device_);
+  if (!*metadata_) return Fail(metadata_->error());
+  Metadata& metadata = ***metadata_;
+  if (!IsNamedBy(metadata.named, found)) return std::nullopt;
+  if (found.problem) return found.held_bytes;
+  if (contents_read_ == kContentsRead) {
+    return Fail(Code::kBusy,
+                fmt::format("{}: was not read, because {} other files claim to be the same append "
+                            "buffers of {}; name this one alone",
+                            found.path, kContentsRead, device_.name()));
+  }
+  ++contents_read_;
   std::optional<std::uint64_t> needed;
-  ZENFS_RETURN_IF_ERROR(live.Look([&](LiveState::View& view) -> Status {
-    needed.reset();  // Look may call this again
-    WhoseBuffers whose = BuffersOf(view.state(), superblock.uuid, device);
-    if (!IsNamedBy(whose, found)) return {};
-    needed = found.held_bytes;
-    if (found.problem) return {};
+  ZENFS_RETURN_IF_ERROR(metadata.live.Look([&](LiveState::View& view) -> Status {
+    needed = found.held_bytes;  // Look may call this again
+    WhoseBuffers whose = metadata.named;
     whose.place = BufferAreaPlace{.boot = whose.boot, .path = found.path}.ToText();
     whose.owners.push_back(found.user);
     LiveBuffers buffers;
@@ -134,8 +186,8 @@ Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device, const Sh
 }
 
 Status RemoveSharedBuffers(const SharedBuffers& found) {
-  ZENFS_ASSIGN_OR_RETURN(SharedMemory memory,
-                         SharedMemory::Open(found.path, SharedMemory::Access::kTakeOver, {found.user}));
+  ZENFS_ASSIGN_OR_RETURN(SharedMemory memory, SharedMemory::Open(found.path, SharedMemory::Access::kTakeOver,
+                                                                 {found.user}, kBufferAreaHeaderBytes));
   // The file is locked: from here on no process can begin to use it.
   SharedBuffers now{.path = found.path, .problem = {}};
   Describe(memory, now);

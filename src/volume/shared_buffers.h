@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,16 +35,46 @@ struct SharedBuffers {
   std::uint64_t held_bytes = 0;
 };
 
-// All files in `directories` with a name of append buffers, sorted by path. Skips directories that can't be read.
-[[nodiscard]] std::vector<SharedBuffers> FindSharedBuffers(const std::vector<std::string>& directories);
-// Examines the file at any path. The result has a problem if it is not a file of append buffers.
+struct FoundBuffers {
+  std::vector<SharedBuffers> files;  // sorted by path
+  std::uint64_t omitted = 0;         // files beyond kFilesLookedAt
+};
+// Everybody may create files in these directories. So at most this many are examined, first those of this user and root.
+inline constexpr std::size_t kFilesLookedAt = 10'000;
+// All files in `directories` with a name of append buffers. Skips directories that can't be read.
+[[nodiscard]] FoundBuffers FindSharedBuffers(const std::vector<std::string>& directories,
+                                             std::size_t at_most = kFilesLookedAt);
+// Examines the file at any path. The result has a problem if it is not a file of append buffers. Reads the header and the
+// controls of the slots, at most 260 KiB.
 [[nodiscard]] SharedBuffers LookAtSharedBuffers(const std::string& path);
 
-// The number of bytes that were flushed into `found` and that the device lacks; all held bytes if the buffers are damaged.
-// Nothing if the metadata of the device does not name these buffers, so that no mount will read them. `device` is open for
-// reading. Errors: those of reading the superblock and the metadata log.
-[[nodiscard]] Result<std::optional<std::uint64_t>> BytesNeededBy(ZonedDevice& device,
-                                                                 const SharedBuffers& found);
+// Tells which buffers a device needs. Everybody may create files that claim to be buffers of the device, so its metadata log is
+// replayed once, and the contents of at most kContentsRead files are read.
+//
+// Threads: one at a time.
+class NeededBuffers {
+ public:
+  // Mounts make one file; a copy of it may be there, too.
+  static constexpr int kContentsRead = 4;
+
+  // `device` is open for reading, and outlives this object.
+  explicit NeededBuffers(ZonedDevice& device);
+  ~NeededBuffers();
+
+  // The number of bytes that were flushed into `found` and that the device lacks; all held bytes if the buffers are damaged.
+  // Nothing if the metadata of the device does not name these buffers, so that no mount will read them. `found` was examined
+  // before the first call: later mounts are not noticed. Errors: those of reading the superblock and the metadata log; kBusy
+  // after kContentsRead files.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> BytesOf(const SharedBuffers& found);
+
+ private:
+  struct Metadata;
+  [[nodiscard]] static Result<std::unique_ptr<Metadata>> ReadMetadata(ZonedDevice& device);
+
+  ZonedDevice& device_;
+  std::optional<Result<std::unique_ptr<Metadata>>> metadata_;  // from the first call that needs it on
+  int contents_read_ = 0;
+};
 
 // Removes the file if it has not changed. Errors: kBusy if a process uses it, or if it has changed since `found`; those of
 // SharedMemory::Open and Unlink.
