@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/caught.h"
 #include "base/random.h"
 #include "base/sync_point.h"
 #include "format/metalog_payload.h"
@@ -27,9 +28,9 @@ void SwitchRun::Run() noexcept {
     MutexLock lock(log_.mutex);
     if (log_.metrics != nullptr) meter.emplace(*log_.metrics, Operation::kLogSwitch);
   }
-  Begin();
-  Status result;
-  for (std::size_t attempt = 0; attempt <= log_.zones.size(); ++attempt) {
+  Status result = Begin();
+  const bool begun = result.ok();
+  for (std::size_t attempt = 0; begun && attempt <= log_.zones.size(); ++attempt) {
     result = Try();
     if (result.ok() || !LogIsHealthy()) break;
     if (result.error().code() == Code::kNoSpace && copies_ == 1) break;
@@ -44,7 +45,7 @@ void SwitchRun::Run() noexcept {
   Finish(result);
 }
 
-void SwitchRun::Begin() {
+Status SwitchRun::Begin() {
   {
     MutexLock lock(log_.mutex);
     ZENFS_ASSERT(log_.log_switch.running());
@@ -57,8 +58,13 @@ void SwitchRun::Begin() {
     need_ =
         std::max(log_.space().MinRoom(), log_.log_switch.need() + (1 + log_.copies) * log_.layout.block_size);
   }
-  footprint_ = Footprint(*frozen_);
+  // It takes memory for each file. Without it the old generation goes on, and a mount that needs the switch fails.
+  ZENFS_RETURN_IF_ERROR(Caught([this]() -> Status {
+    footprint_ = Footprint(*frozen_);
+    return {};
+  }));
   RetireZones();
+  return {};
 }
 
 // Retires zones that the snapshot needs no more, even if it doubles.

@@ -36,7 +36,7 @@ class SwitchRun {
   void Run() noexcept EXCLUDES(log_.mutex);
 
  private:
-  void Begin() EXCLUDES(log_.mutex);
+  [[nodiscard]] Status Begin() EXCLUDES(log_.mutex);
   void RetireZones() EXCLUDES(log_.mutex);
   void FreeSupersededZones() EXCLUDES(log_.mutex);
   Status Try() EXCLUDES(log_.mutex);
