@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/caught.h"
 #include "base/printable.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb_plugin/environments.h"
@@ -25,7 +26,7 @@ namespace {
 template <typename Object, typename Make>
 Object* MakeOrExplain(std::string* message, Make&& make) noexcept {
   try {
-    const Result<Object*> made = make();
+    const Result<Object*> made = Caught(std::forward<Make>(make));
     if (made) return *made;
     *message = "zenfs: " + Printable(made.error().ToString());
   } catch (const std::exception& exception) {

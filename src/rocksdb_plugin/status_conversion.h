@@ -58,6 +58,8 @@ template <typename Body>
 [[nodiscard]] IOStatus Guarded(Body&& body) noexcept {
   try {
     return std::forward<Body>(body)();
+  } catch (const std::bad_alloc&) {
+    return ExceptionStatus("out of memory");
   } catch (const std::exception& exception) {
     return ExceptionStatus(exception.what());
   } catch (...) {

@@ -93,6 +93,8 @@ TEST(StatusConversion, ExceptionsBecomeStatuses) {
   EXPECT_TRUE(named.IsIOError());
   EXPECT_NE(named.ToString().find("boom"), std::string::npos);
   EXPECT_TRUE(Guarded([]() -> IOStatus { throw 5; }).IsIOError());
+  const IOStatus memory = Guarded([]() -> IOStatus { throw std::bad_alloc(); });
+  EXPECT_NE(memory.ToString().find("out of memory"), std::string::npos) << memory.ToString();
   EXPECT_TRUE(Guarded([] { return IOStatus::OK(); }).ok());
 }
 
