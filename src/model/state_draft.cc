@@ -188,6 +188,7 @@ std::string StateDraft::FreeName(FileId directory, const std::string& wanted) co
 }
 
 Result<State> StateDraft::ToState() const {
+  constexpr std::size_t kEditsAtOnce = 1000;
   std::vector<Edit> edits{RaiseCounters{.next_id = next_id, .next_generation = next_generation}};
   if (epoch != 0) edits.push_back(BeginEpoch{epoch});
   if (!buffers.place.empty()) edits.push_back(buffers);
@@ -200,6 +201,7 @@ Result<State> StateDraft::ToState() const {
   }
   if (!allocated.zones.empty()) edits.push_back(std::move(allocated));
   edits.insert(edits.end(), marks.begin(), marks.end());
+  State state;
   std::set<FileId> made;
   std::deque<FileId> pending{kRootDirectory};
   for (; !pending.empty(); pending.pop_front()) {
@@ -224,9 +226,11 @@ Result<State> StateDraft::ToState() const {
       if (f.shape == FileShape::kFramed && (!f.windows.empty() || f.next_sequence != 1)) {
         edits.push_back(SealLog{id, f.windows, f.next_sequence, f.size, f.mtime_seconds});
       }
+      if (edits.size() < kEditsAtOnce) continue;  // all at once would take more memory than the draft
+      ZENFS_RETURN_IF_ERROR(state.Apply(edits));
+      edits.clear();
     }
   }
-  State state;
   ZENFS_RETURN_IF_ERROR(state.Apply(edits));
   return state;
 }

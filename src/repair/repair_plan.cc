@@ -49,13 +49,7 @@ class Planner {
   Result<RepairPlan> Run() {
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint before, TakeLogFingerprint(device_, plan_.superblock));
     ZENFS_ASSIGN_OR_RETURN(scan_, ScanMetadata(device_, plan_.superblock));
-    Result<Replayed> replayed = Replay(device_, plan_.superblock);
-    if (!replayed && replayed.error().code() != Code::kCorruption) return Fail(replayed.error());
-    if (replayed) {
-      PlanForReplayed(*replayed);
-    } else {
-      ZENFS_RETURN_IF_ERROR(PlanForDamaged(replayed.error()));
-    }
+    ZENFS_RETURN_IF_ERROR(MakeDraft());
     ZENFS_RETURN_IF_ERROR(RepairState());
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, plan_.superblock));
     if (!SameLog(before, after)) {
@@ -67,6 +61,15 @@ class Planner {
   }
 
  private:
+  // The replayed state, as large as the draft, is gone when this returns.
+  Status MakeDraft() {
+    const Result<Replayed> replayed = Replay(device_, plan_.superblock);
+    if (!replayed && replayed.error().code() != Code::kCorruption) return Fail(replayed.error());
+    if (!replayed) return PlanForDamaged(replayed.error());
+    PlanForReplayed(*replayed);
+    return {};
+  }
+
   void PlanForReplayed(const Replayed& replayed) {
     draft_ = StateDraft(replayed.state);
     plan_.sequence = replayed.sequence;
@@ -172,6 +175,7 @@ class Planner {
     Result<State> state = draft_.ToState();
     if (!state) return Fail(state.error().With(device_.name() + ": the metadata can't be repaired"));
     plan_.state = *std::move(state);
+    draft_ = {};
     return {};
   }
 
