@@ -57,9 +57,12 @@ class CatalogView {
               const std::map<std::pair<FileId, std::string>, FileId, std::less<>>& pending_names)
       : state_(state), pending_(pending), pending_names_(pending_names) {}
 
-  // Looks up a path. Errors: kNotFound if a parent is missing; kNotADirectory if a parent is a file; kInvalidArgument
-  // for a NUL byte or a name longer than kMaxNameBytes.
+  // Looks up a path. Errors: kNotFound if a parent is missing; kNotADirectory if a parent is a file; those of CheckPath.
   [[nodiscard]] Result<Entry> Resolve(std::string_view path) const;
+  // Errors: kInvalidArgument for a NUL byte or a name longer than kMaxNameBytes.
+  [[nodiscard]] static Status CheckPath(std::string_view path);
+  // Looks up one name in a directory.
+  Entry Find(FileId parent, std::string_view name) const;
   const PendingFile* FindPending(FileId id) const;
   std::vector<const PendingFile*> PendingIn(FileId directory) const;
   const State& state() const { return state_; }

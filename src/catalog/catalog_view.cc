@@ -6,42 +6,52 @@
 namespace zenfs {
 namespace {
 
-// Looks up a name among the committed and pending entries of one directory.
-Entry FindIn(const State& state, FileId parent, std::string_view name,
-             const std::map<std::pair<FileId, std::string>, FileId, std::less<>>& pending_names) {
+Status CheckBytes(std::string_view path) {
+  if (path.find('\0') == std::string_view::npos) return {};
+  return Fail(Code::kInvalidArgument, fmt::format("{}: the path contains a NUL byte", path));
+}
+
+Status CheckNameBytes(std::string_view path, std::string_view part) {
+  if (part.size() <= kMaxNameBytes) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: a name has {} bytes; the limit is {}", path, part.size(), kMaxNameBytes));
+}
+
+}  // namespace
+
+Entry CatalogView::Find(FileId parent, std::string_view name) const {
   Entry entry{.parent = parent, .name = std::string(name)};
-  const std::optional<FileId> committed = state.FindEntry(parent, name);
-  if (const auto it = pending_names.find(std::pair(parent, entry.name)); it != pending_names.end()) {
+  const std::optional<FileId> committed = state_.FindEntry(parent, name);
+  if (const auto it = pending_names_.find(std::pair(parent, entry.name)); it != pending_names_.end()) {
     entry.kind = Entry::Kind::kFile;
     entry.id = it->second;
     entry.pending = true;
     entry.shadows = committed.has_value();
   } else if (committed) {
     entry.id = *committed;
-    entry.kind = state.FindDirectory(*committed) != nullptr ? Entry::Kind::kDirectory : Entry::Kind::kFile;
+    entry.kind = state_.FindDirectory(*committed) != nullptr ? Entry::Kind::kDirectory : Entry::Kind::kFile;
   }
   return entry;
 }
 
-}  // namespace
+Status CatalogView::CheckPath(std::string_view path) {
+  ZENFS_RETURN_IF_ERROR(CheckBytes(path));
+  for (const std::string_view part : SplitPath(path)) ZENFS_RETURN_IF_ERROR(CheckNameBytes(path, part));
+  return {};
+}
 
 Result<Entry> CatalogView::Resolve(std::string_view path) const {
-  if (path.find('\0') != std::string_view::npos) {
-    return Fail(Code::kInvalidArgument, fmt::format("{}: the path contains a NUL byte", path));
-  }
+  ZENFS_RETURN_IF_ERROR(CheckBytes(path));
   Entry entry{.parent = kRootDirectory, .name = "", .kind = Entry::Kind::kDirectory, .id = kRootDirectory};
   for (const std::string_view part : SplitPath(path)) {
-    if (part.size() > kMaxNameBytes) {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("{}: a name has {} bytes; the limit is {}", path, part.size(), kMaxNameBytes));
-    }
+    ZENFS_RETURN_IF_ERROR(CheckNameBytes(path, part));
     if (entry.kind == Entry::Kind::kMissing) {
       return Fail(Code::kNotFound, fmt::format("{}: no such directory: {}", path, entry.name));
     }
     if (entry.kind == Entry::Kind::kFile) {
       return Fail(Code::kNotADirectory, fmt::format("{}: not a directory: {}", path, entry.name));
     }
-    entry = FindIn(state_, entry.id, part, pending_names_);
+    entry = Find(entry.id, part);
   }
   return entry;
 }

@@ -161,6 +161,9 @@ using Edit = std::variant<CreateFile, CreateDirectory, LinkFile, UnlinkFile, Ren
                           RaiseCounters, SetBufferPlace, MarkSyncZone, SetPairKey>;
 
 inline constexpr std::size_t kMaxNameBytes = 255;
+// Of a path without its leading '/': what PATH_MAX of Linux allows. So a path has at most 2048 names. Only new names are held to
+// it, not edits: a volume of an earlier version may have longer paths, and they must stay readable and removable.
+inline constexpr std::size_t kMaxPathBytes = 4095;
 inline constexpr std::size_t kMaxPlaceBytes = 512;
 inline constexpr std::size_t kBufferKeyBytes = 16;
 

@@ -303,6 +303,8 @@ Status AuxVolume::RenameDirectory(const std::string& from, const std::string& to
 
 Status AuxVolume::MakeDirectory(std::string_view path, bool parents) {
   const std::string normal = NormalizePath(path);
+  if (normal.size() > kMaxPathBytes)
+    return volume_->MakeDirectory(path, parents);  // the host has no such file
   for (std::size_t end = 0; end != std::string::npos;) {
     end = normal.find('/', end == 0 ? 0 : end + 1);
     ZENFS_ASSIGN_OR_RETURN(const Place part, Locate(normal.substr(0, end)));

@@ -1,6 +1,10 @@
 #include "volume/name_plans.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
 
 #include "base/clock.h"
 #include "catalog/path.h"
@@ -32,6 +36,55 @@ bool IsInside(const State& state, FileId directory, FileId ancestor) {
   }
 }
 
+constexpr std::size_t kShownPathBytes = 60;
+
+// Fails if a new name would have a path of `bytes` bytes. `path` is the path in the caller's spelling that leads there.
+Status CheckPathBytes(std::size_t bytes, std::string_view path, std::string_view what) {
+  if (bytes <= kMaxPathBytes) return {};
+  const bool whole = path.size() <= kShownPathBytes;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}{}: {} has {} bytes; the limit is {}", path.substr(0, kShownPathBytes),
+                          whole ? "" : "...", what, bytes, kMaxPathBytes));
+}
+
+Status CheckNewPath(std::string_view path) {
+  if (path.size() <= kMaxPathBytes) return {};  // spares the hot path the normalization
+  return CheckPathBytes(NormalizePath(path).size(), path, "the path");
+}
+
+// The bytes that the longest path below a directory adds to the directory's own; stops at the first above `enough`.
+std::size_t LongestBelow(const CatalogView& view, FileId directory, std::size_t enough) {
+  std::size_t longest = 0;
+  std::vector<std::pair<FileId, std::size_t>> pending{{directory, 0}};  // with the bytes down to it
+  while (!pending.empty() && longest <= enough) {
+    const auto [id, bytes] = pending.back();
+    pending.pop_back();
+    for (const auto& [name, entry] : view.state().FindDirectory(id)->entries) {
+      const std::size_t below = bytes + 1 + name.size();
+      longest = std::max(longest, below);
+      if (view.state().FindDirectory(entry) != nullptr) pending.emplace_back(entry, below);
+    }
+    for (const PendingFile* file : view.PendingIn(id)) {
+      longest = std::max(longest, bytes + 1 + file->name.size());
+    }
+  }
+  return longest;
+}
+
+// No path may become longer than kMaxPathBytes; a rename that makes a path shorter is always allowed. A file that is created
+// below a directory during its rename may exceed the limit, which does no harm.
+Status CheckRenamedPath(const CatalogView& view, const Entry& from, const Entry& to,
+                        std::string_view from_path, std::string_view to_path) {
+  const std::size_t bytes = NormalizePath(to_path).size();
+  if (bytes <= NormalizePath(from_path).size()) return {};
+  if (from.kind != Entry::Kind::kDirectory) {
+    return to.kind == Entry::Kind::kMissing ? CheckNewPath(to_path) : Status();
+  }
+  ZENFS_RETURN_IF_ERROR(CheckNewPath(to_path));
+  const std::size_t below = LongestBelow(view, from.id, kMaxPathBytes - bytes);
+  return CheckPathBytes(bytes + below, to_path, "the longest path below it");
+}
+
 // OK if `from` may be renamed to `to`. Locks the files and directories that this touches beyond the two names.
 Status CheckRename(const CatalogView& view, const Entry& from, const Entry& to, std::string_view from_path,
                    std::string_view to_path, LockKeys& keys) {
@@ -61,7 +114,7 @@ Status CheckRename(const CatalogView& view, const Entry& from, const Entry& to, 
     keys.exclusive.push_back(to.id);
     if (const auto shadowed = view.state().FindEntry(to.parent, to.name)) keys.exclusive.push_back(*shadowed);
   }
-  return {};
+  return CheckRenamedPath(view, from, to, from_path, to_path);
 }
 
 }  // namespace
@@ -93,6 +146,7 @@ Result<TwoNamePlan> PlanLink(const CatalogView& view, std::string_view existing,
   if (plan.to.kind != Entry::Kind::kMissing) {
     return Fail(Code::kExists, fmt::format("{}: already exists", new_name));
   }
+  ZENFS_RETURN_IF_ERROR(CheckNewPath(new_name));
   plan.creation = LockSource(view, plan.from, keys);
   LockName(plan.to, keys);
   return plan;
@@ -103,6 +157,7 @@ Result<Entry> PlanCreate(const CatalogView& view, std::string_view path, LockKey
   if (entry.kind == Entry::Kind::kDirectory) {
     return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
   }
+  if (entry.kind == Entry::Kind::kMissing) ZENFS_RETURN_IF_ERROR(CheckNewPath(path));
   LockName(entry, keys);
   return entry;
 }
@@ -121,28 +176,29 @@ Result<Entry> PlanUnlink(const CatalogView& view, std::string_view path, LockKey
 
 Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string_view path, bool parents,
                                             const std::vector<FileId>& ids, LockKeys& keys) {
+  ZENFS_RETURN_IF_ERROR(view.CheckPath(path));
   const std::vector<std::string_view> parts = SplitPath(path);
   std::vector<Edit> edits;
   FileId parent = kRootDirectory;
-  std::string so_far;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    so_far.append(so_far.empty() ? "" : "/").append(parts[i]);
     if (!edits.empty()) {  // its parent is made by this plan
       edits.push_back(CreateDirectory{ids[i], parent, std::string(parts[i]), WallSeconds()});
       parent = ids[i];
       continue;
     }
-    ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(so_far));
+    const Entry entry = view.Find(parent, parts[i]);
+    const auto so_far = [&] { return fmt::to_string(fmt::join(std::span(parts).first(i + 1), "/")); };
     if (entry.kind == Entry::Kind::kFile) {
       return Fail(i + 1 == parts.size() ? Code::kExists : Code::kNotADirectory,
-                  fmt::format("{}: is a file", so_far));
+                  fmt::format("{}: is a file", so_far()));
     }
-    if (entry.kind == Entry::Kind::kMissing) {
-      if (!parents && i + 1 < parts.size()) return Fail(NoSuchFile(so_far));
-      LockName(entry, keys);
-      edits.push_back(CreateDirectory{ids[i], entry.parent, entry.name, WallSeconds()});
-    }
-    parent = entry.kind == Entry::Kind::kMissing ? ids[i] : entry.id;
+    parent = entry.id;
+    if (entry.kind == Entry::Kind::kDirectory) continue;
+    if (!parents && i + 1 < parts.size()) return Fail(NoSuchFile(so_far()));
+    ZENFS_RETURN_IF_ERROR(CheckNewPath(path));
+    LockName(entry, keys);
+    edits.push_back(CreateDirectory{ids[i], entry.parent, entry.name, WallSeconds()});
+    parent = ids[i];
   }
   if (edits.empty() && !parents) return Fail(Code::kExists, fmt::format("{}: already exists", path));
   return edits;

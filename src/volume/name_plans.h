@@ -4,7 +4,8 @@
 // Call them from a Catalog::Planner. A pending file is created in the same commit as the change of its name, so the plan of
 // a rename or link has the edits of that creation.
 //
-// Errors: those of CatalogView::Resolve, and those named at each function. Each has the path in the caller's spelling.
+// Errors: those of CatalogView::Resolve; kInvalidArgument for a new name whose path is longer than kMaxPathBytes; those named at
+// each function. Each has the path in the caller's spelling.
 #pragma once
 
 #include <string_view>
@@ -27,7 +28,7 @@ struct TwoNamePlan {
 };
 
 // Errors: kNotFound; kNotADirectory or kIsADirectory if one is a file and the other a directory; kNotEmpty; kInvalidArgument
-// for the root, and for a directory that would be moved into itself.
+// for the root, for a directory that would be moved into itself, and for one below which a path would become too long.
 [[nodiscard]] Result<TwoNamePlan> PlanRename(const CatalogView& view, std::string_view from,
                                              std::string_view to, LockKeys& keys);
 // Errors: kNotFound, kIsADirectory, kExists.

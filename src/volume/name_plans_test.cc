@@ -121,6 +121,74 @@ TEST_F(NamePlansTest, MissingParentsAreMadeOnlyIfAskedFor) {
   EXPECT_THAT(*Ask(PlanMakeDirectory, "/dir", true, ids), IsEmpty());
 }
 
+// A path of `bytes` bytes below /dir, of names of one byte.
+std::string LongPath(std::size_t bytes) {
+  std::string path = "/dir";
+  while (path.size() + 2 <= bytes) path += "/x";
+  if (path.size() < bytes) path += "y";
+  return path + "/";  // the slash at either end does not count
+}
+
+TEST_F(NamePlansTest, ANewNameHasAPathOfAtMostTheLimit) {
+  const std::vector<FileId> ids(kMaxPathBytes, FileId(20));
+  EXPECT_EQ(Ask(PlanMakeDirectory, LongPath(1 + kMaxPathBytes), true, ids)->size(), kMaxPathBytes / 2 - 1);
+  EXPECT_EQ(CodeOf(PlanMakeDirectory, LongPath(2 + kMaxPathBytes), true, ids), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(PlanMakeDirectory, "/dir/a/" + std::string(kMaxNameBytes + 1, 'x'), true, ids),
+            Code::kInvalidArgument);
+}
+
+// /dir has a chain of directories to the limit and beyond, as an earlier version made it.
+class LongPathsTest : public NamePlansTest {
+ protected:
+  static constexpr std::size_t kDepth = 3000;
+
+  LongPathsTest() {
+    std::vector<Edit> chain{RaiseCounters{1000 + kDepth, 0}};
+    for (std::size_t i = 0; i < kDepth; ++i) {
+      chain.push_back(CreateDirectory{FileId(1000 + i), i == 0 ? kDir : FileId(999 + i), "x", 1});
+    }
+    EXPECT_TRUE(catalog_.Apply(chain).has_value());
+  }
+  // The path of the directory that many levels below /dir.
+  static std::string Chain(std::size_t levels) {
+    std::string path = "/dir";
+    while (levels-- > 0) path += "/x";
+    return path;
+  }
+};
+
+TEST_F(LongPathsTest, NoNameIsAddedBeyondTheLimit) {
+  const std::string inside = Chain(2045);  // a path of 4093 bytes
+  EXPECT_TRUE(Ask(PlanCreate, inside + "/y").ok());
+  EXPECT_EQ(CodeOf(PlanCreate, inside + "/yy"), Code::kInvalidArgument);
+  EXPECT_TRUE(Ask(PlanLink, "/top", inside + "/y").ok());
+  EXPECT_EQ(CodeOf(PlanLink, "/top", inside + "/yy"), Code::kInvalidArgument);
+  EXPECT_TRUE(Ask(PlanRename, "/top", inside + "/y").ok());
+  EXPECT_EQ(CodeOf(PlanRename, "/top", inside + "/yy"), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(PlanRename, "/top", Chain(kDepth) + "/y"), Code::kInvalidArgument);
+}
+
+TEST_F(LongPathsTest, NamesBeyondTheLimitCanBeReadAndRemoved) {
+  EXPECT_TRUE(Ask(PlanRemoveDirectory, Chain(kDepth)).ok());
+  EXPECT_THAT(*Ask(PlanMakeDirectory, Chain(kDepth), true, std::vector<FileId>(kDepth + 1)), IsEmpty());
+  catalog_.AddPending({.id = FileId(30), .parent = FileId(999 + kDepth), .name = "file"});
+  EXPECT_TRUE(Ask(PlanCreate, Chain(kDepth) + "/file").ok()) << "it replaces the file";
+  EXPECT_TRUE(Ask(PlanUnlink, Chain(kDepth) + "/file").ok());
+  EXPECT_TRUE(Ask(PlanRename, Chain(kDepth) + "/file", "/file").ok());
+}
+
+TEST_F(LongPathsTest, ARenameOfADirectoryCountsTheLongestPathBelowIt) {
+  EXPECT_EQ(CodeOf(PlanRename, "/dir", "/dirs"), Code::kInvalidArgument);
+  EXPECT_TRUE(Ask(PlanRename, "/dir", "/dur").ok()) << "no path becomes longer";
+  EXPECT_TRUE(Ask(PlanRename, Chain(1000), "/half").ok());
+  EXPECT_TRUE(Ask(PlanRename, Chain(2000), "/dir/inner/much longer than it was").ok());
+  // 2000 directories, 4000 bytes: 95 are left.
+  EXPECT_TRUE(Ask(PlanRename, Chain(1000), "/" + std::string(95, 'z')).ok());
+  catalog_.AddPending({.id = FileId(30), .parent = kInner, .name = "pending"});
+  EXPECT_TRUE(Ask(PlanRename, "/dir/inner", Chain(2040) + "/zzz").ok());  // 4087 bytes
+  EXPECT_EQ(CodeOf(PlanRename, "/dir/inner", Chain(2040) + "/zzzz"), Code::kInvalidArgument);
+}
+
 TEST_F(NamePlansTest, OnlyAnEmptyDirectoryIsRemoved) {
   EXPECT_TRUE(Ask(PlanRemoveDirectory, "/dir/inner").ok());
   EXPECT_EQ(CodeOf(PlanRemoveDirectory, "/dir"), Code::kNotEmpty);

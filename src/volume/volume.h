@@ -1,7 +1,7 @@
 // A mounted ZenFS: the library's entry point.
 //
 // Paths consist of any bytes except NUL, with '/' between components. A leading, trailing or doubled '/' and "." have no
-// effect. ".." goes up lexically. The root is "" or "/". Names are at most 255 bytes.
+// effect. ".." goes up lexically. The root is "" or "/". Names are at most kMaxNameBytes, paths of new names at most kMaxPathBytes.
 //
 // Durability: every function below that changes names has made its change durable when it returns, except Create. A new file
 // becomes durable with its first Flush, Sync or Close, with SyncDirectory of its directory, with a Link or Rename of it, or,
