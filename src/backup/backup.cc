@@ -114,6 +114,7 @@ Status BackupRun::Prepare() {
                                                                options_.file_mode));
   for (const VolumeFile& file : tree_.files) paths_.insert(file.relative);
   ZENFS_RETURN_IF_ERROR(LeaveOutUnfit());
+  for (const TooLongPaths& names : tree_.too_long) LeaveOut(names.first, names.Reason());
   std::uint64_t bytes = 0;
   for (const VolumeFile& file : tree_.files) {
     const auto known = destination_->known().find(file.relative);

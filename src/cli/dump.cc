@@ -56,7 +56,10 @@ class DumpAction : public Action {
     out.OpenArray("directories");
     for (const std::string& directory : tree.directories) out.Element(directory);
     out.Close();
+    const std::string left_out = TooLongText(tree.too_long);
+    if (!left_out.empty()) out.Member("left_out", left_out);
     out.End();
+    if (!left_out.empty()) console.PrintNote("dump", left_out);
     return 0;
   }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "backup/volume_tree.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/json_stream.h"
@@ -11,9 +12,7 @@
 namespace zenfs {
 namespace {
 
-std::string Joined(const std::string& directory, const std::string& name) {
-  return directory.empty() ? name : directory + "/" + name;
-}
+constexpr std::size_t kLinesAtATime = 64 << 10;
 
 // Prints the entries as they are found: all of them may be more than fits in memory.
 class Listing {
@@ -27,8 +26,9 @@ class Listing {
 
   void Add(const std::string& name, const FileStat& stat) {
     if (!json_) {
-      console_.Print(fmt::format("{:>12}    {:<32}{}{}\n", stat.size, FormatTime(stat.mtime_seconds),
-                                 Printable(name), stat.is_directory ? "/" : ""));
+      lines_ += fmt::format("{:>12}    {:<32}{}{}\n", stat.size, FormatTime(stat.mtime_seconds),
+                            Printable(name), stat.is_directory ? "/" : "");
+      if (lines_.size() >= kLinesAtATime) PrintLines();
       return;
     }
     Json entry{{"name", name},
@@ -43,15 +43,27 @@ class Listing {
     json_->Element(entry);
   }
 
-  void End() {
-    if (!json_) return;
-    json_->Close();
-    json_->End();
+  // `left_out`: why some names are not listed; empty if all are.
+  void End(const std::string& left_out) {
+    if (json_) {
+      json_->Close();
+      if (!left_out.empty()) json_->Member("left_out", left_out);
+      json_->End();
+    } else {
+      PrintLines();
+    }
+    if (!left_out.empty()) console_.PrintNote("list", left_out);
   }
 
  private:
+  void PrintLines() {
+    console_.Print(lines_);
+    lines_.clear();
+  }
+
   Console& console_;
   std::optional<JsonStream> json_;
+  std::string lines_;
 };
 
 class ListAction : public Action {
@@ -69,25 +81,24 @@ class ListAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume->Stat(path));
     Listing listing(json_, path, console);
     if (stat.is_directory) {
-      ZENFS_RETURN_IF_ERROR(ListDirectory(*volume, path, "", listing));
+      ZENFS_RETURN_IF_ERROR(ListDirectory(*volume, path, listing));
     } else {
       listing.Add(path.substr(path.rfind('/') + 1), stat);
+      listing.End("");
     }
-    listing.End();
     return 0;
   }
 
  private:
-  // `shown`: the prefix of the printed names below `path`.
-  Status ListDirectory(const Volume& volume, const std::string& path, const std::string& shown,
-                       Listing& listing) {
-    ZENFS_ASSIGN_OR_RETURN(const auto entries, volume.List(path));
-    for (const DirectoryEntry& entry : entries) {
-      const std::string name = Joined(shown, entry.name);
-      listing.Add(name, entry.stat);
-      if (!entry.stat.is_directory || !recursive_) continue;
-      ZENFS_RETURN_IF_ERROR(ListDirectory(volume, Joined(path, entry.name), name, listing));
+  Status ListDirectory(const Volume& volume, const std::string& path, Listing& listing) const {
+    ZENFS_ASSIGN_OR_RETURN(VolumeWalk walk, VolumeWalk::Begin(volume, path));
+    for (;;) {
+      ZENFS_ASSIGN_OR_RETURN(const DirectoryEntry* const entry, walk.Next());
+      if (entry == nullptr) break;
+      listing.Add(walk.relative(), entry->stat);
+      if (!recursive_) walk.Skip();
     }
+    listing.End(TooLongText(walk.too_long()));
     return {};
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <vector>
 
 #include "base/mutex.h"
@@ -126,7 +127,7 @@ Result<bool> AuxVolume::IsDirectory(std::string_view path) const {
 
 Result<AuxVolume::Place> AuxVolume::Locate(std::string_view path) const {
   Place place{.path = NormalizePath(path), .kept = false, .host = {}, .is_directory = false};
-  if (!AuxDirectory::Keeps(place.path)) return place;
+  if (!AuxDirectory::Keeps(place.path) || place.path.size() > kMaxPathBytes) return place;
   ZENFS_ASSIGN_OR_RETURN(place.is_directory, IsDirectory(place.path));
   if (place.is_directory) return place;
   const std::size_t slash = place.path.rfind('/');
@@ -154,9 +155,11 @@ Result<FileStat> AuxVolume::Stat(std::string_view path) const {
   return place.on_host() ? Result<FileStat>(StatOf(place.host)) : volume_->Stat(path);
 }
 
-Result<std::vector<DirectoryEntry>> AuxVolume::List(std::string_view path) const {
-  ZENFS_ASSIGN_OR_RETURN(std::vector<DirectoryEntry> entries, volume_->List(path));
-  ZENFS_ASSIGN_OR_RETURN(const auto on_host, directory_.List(NormalizePath(path)));
+Result<std::vector<DirectoryEntry>> AuxVolume::List(std::string_view path, FileId known) const {
+  ZENFS_ASSIGN_OR_RETURN(std::vector<DirectoryEntry> entries, volume_->List(path, known));
+  const std::string normal = NormalizePath(path);
+  if (normal.size() > kMaxPathBytes) return entries;  // the host has no such directory
+  ZENFS_ASSIGN_OR_RETURN(const auto on_host, directory_.List(normal));
   for (const auto& [name, host] : on_host) {
     const auto at = std::ranges::lower_bound(entries, name, {}, &DirectoryEntry::name);
     if (at == entries.end() || at->name != name) {
@@ -329,6 +332,30 @@ Status AuxVolume::RemoveDirectory(std::string_view path) {
   }
   ZENFS_RETURN_IF_ERROR(volume_->RemoveDirectory(path));
   return directory_.RemoveDirectory(normal);
+}
+
+// The host's files go first: if this ends early, the directory is still there to be removed again.
+Status AuxVolume::RemoveTree(std::string_view path) {
+  ZENFS_RETURN_IF_ERROR(CheckMayWrite(path));
+  std::vector<std::pair<std::string, FileId>> directories{{NormalizePath(path), kNoFile}};
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const auto [directory, id] = directories[i];
+    ZENFS_ASSIGN_OR_RETURN(const auto entries, volume_->List(directory, id));
+    if (directory.empty()) break;  // the volume refuses to remove its root
+    ZENFS_ASSIGN_OR_RETURN(const auto on_host, directory_.List(directory));
+    for (const auto& [name, host] : on_host) {
+      ZENFS_RETURN_IF_ERROR(directory_.Remove(fmt::format("{}/{}", directory, name)));
+    }
+    for (const DirectoryEntry& entry : entries) {
+      if (!entry.stat.is_directory || directory.size() + 1 + entry.name.size() > kMaxPathBytes) continue;
+      directories.emplace_back(fmt::format("{}/{}", directory, entry.name), entry.stat.id);
+    }
+  }
+  ZENFS_RETURN_IF_ERROR(volume_->RemoveTree(path));
+  for (const auto& [directory, id] : std::views::reverse(directories)) {
+    ZENFS_RETURN_IF_ERROR(directory_.RemoveDirectory(directory));
+  }
+  return {};
 }
 
 namespace {

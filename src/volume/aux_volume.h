@@ -42,9 +42,10 @@ class AuxVolume final : public Volume {
   Status Rename(std::string_view from, std::string_view to) override;
   Status MakeDirectory(std::string_view path, bool parents) override;
   Status RemoveDirectory(std::string_view path) override;
+  Status RemoveTree(std::string_view path) override;
   Status SyncDirectory(std::string_view path) override { return volume_->SyncDirectory(path); }
   Result<FileStat> Stat(std::string_view path) const override;
-  Result<std::vector<DirectoryEntry>> List(std::string_view path) const override;
+  Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const override;
   Result<FileLayout> Layout(std::string_view path) const override;
   Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
 

@@ -61,6 +61,11 @@ Status MountedVolume::RemoveDirectory(std::string_view path) {
   return mount_->parts().names.RemoveDirectory(path);
 }
 
+Status MountedVolume::RemoveTree(std::string_view path) {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->EnterToWrite());
+  return mount_->parts().names.RemoveTree(path);
+}
+
 Status MountedVolume::SyncDirectory(std::string_view path) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->EnterToWrite());
   return mount_->parts().names.SyncDirectory(path);
@@ -71,9 +76,9 @@ Result<FileStat> MountedVolume::Stat(std::string_view path) const {
   return mount_->parts().view.Stat(path);
 }
 
-Result<std::vector<DirectoryEntry>> MountedVolume::List(std::string_view path) const {
+Result<std::vector<DirectoryEntry>> MountedVolume::List(std::string_view path, FileId known) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
-  return mount_->parts().view.List(path);
+  return mount_->parts().view.List(path, known);
 }
 
 Result<FileLayout> MountedVolume::Layout(std::string_view path) const {

@@ -31,9 +31,10 @@ class MountedVolume final : public Volume {
   [[nodiscard]] Status Rename(std::string_view from, std::string_view to) override;
   [[nodiscard]] Status MakeDirectory(std::string_view path, bool parents) override;
   [[nodiscard]] Status RemoveDirectory(std::string_view path) override;
+  [[nodiscard]] Status RemoveTree(std::string_view path) override;
   [[nodiscard]] Status SyncDirectory(std::string_view path) override;
   [[nodiscard]] Result<FileStat> Stat(std::string_view path) const override;
-  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const override;
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const override;
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
   SpaceReport Space() const override { return mount_->parts().Space(); }

@@ -37,6 +37,8 @@ bool IsInside(const State& state, FileId directory, FileId ancestor) {
 }
 
 constexpr std::size_t kShownPathBytes = 60;
+constexpr std::size_t kRemovedBytesAStep = 32
+                                           << 10;  // more than the commit has, which fits any metadata zone
 
 // Fails if a new name would have a path of `bytes` bytes. `path` is the path in the caller's spelling that leads there.
 Status CheckPathBytes(std::size_t bytes, std::string_view path, std::string_view what) {
@@ -83,6 +85,19 @@ Status CheckRenamedPath(const CatalogView& view, const Entry& from, const Entry&
   ZENFS_RETURN_IF_ERROR(CheckNewPath(to_path));
   const std::size_t below = LongestBelow(view, from.id, kMaxPathBytes - bytes);
   return CheckPathBytes(bytes + below, to_path, "the longest path below it");
+}
+
+// The directory at the path, which is not the root.
+Result<Entry> FindRemovable(const CatalogView& view, std::string_view path) {
+  ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
+  if (entry.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(path));
+  if (entry.kind == Entry::Kind::kFile) {
+    return Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
+  }
+  if (entry.id == kRootDirectory) {
+    return Fail(Code::kInvalidArgument, "the root directory cannot be removed");
+  }
+  return entry;
 }
 
 // OK if `from` may be renamed to `to`. Locks the files and directories that this touches beyond the two names.
@@ -205,20 +220,61 @@ Result<std::vector<Edit>> PlanMakeDirectory(const CatalogView& view, std::string
 }
 
 Result<Entry> PlanRemoveDirectory(const CatalogView& view, std::string_view path, LockKeys& keys) {
-  ZENFS_ASSIGN_OR_RETURN(Entry entry, view.Resolve(path));
-  if (entry.kind == Entry::Kind::kMissing) return Fail(NoSuchFile(path));
-  if (entry.kind == Entry::Kind::kFile) {
-    return Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
-  }
-  if (entry.id == kRootDirectory) {
-    return Fail(Code::kInvalidArgument, "the root directory cannot be removed");
-  }
+  ZENFS_ASSIGN_OR_RETURN(Entry entry, FindRemovable(view, path));
   if (!IsEmptyDirectory(view, entry.id)) {
     return Fail(Code::kNotEmpty, fmt::format("{}: directory not empty", path));
   }
   LockName(entry, keys);
   keys.exclusive.push_back(entry.id);
   return entry;
+}
+
+Result<FileId> PlanRemoveTree(const CatalogView& view, std::string_view path, LockKeys& keys) {
+  ZENFS_ASSIGN_OR_RETURN(const Entry entry, FindRemovable(view, path));
+  keys.exclusive.push_back(kNoFile);  // as a rename of a directory does
+  return entry.id;
+}
+
+Result<RemovalStep> PlanRemovalStep(const CatalogView& view, FileId top, FileId from, LockKeys& keys) {
+  const State& state = view.state();
+  RemovalStep step;
+  std::size_t bytes = 0;
+  FileId at = state.FindDirectory(from) != nullptr ? from : top;  // others may have removed it
+  std::string_view after;  // this step has removed the directory's names up to this one
+  for (;;) {
+    const Directory* const directory = state.FindDirectory(at);
+    if (directory == nullptr) return step;
+    auto entry = after.empty() ? directory->entries.begin() : directory->entries.upper_bound(after);
+    after = {};
+    keys.shared.push_back(at);
+    for (; entry != directory->entries.end() && bytes < kRemovedBytesAStep; ++entry) {
+      const auto& [name, id] = *entry;
+      if (state.FindDirectory(id) != nullptr) break;
+      keys.names.emplace_back(at, name);
+      keys.exclusive.push_back(id);
+      step.edits.push_back(UnlinkFile{at, name});
+      bytes += sizeof(UnlinkFile) + name.size();
+    }
+    if (entry != directory->entries.end()) {
+      step.next = at;
+      if (bytes >= kRemovedBytesAStep) return step;
+      at = entry->second;  // a directory: its content goes first
+      continue;
+    }
+    for (const PendingFile* file : view.PendingIn(at)) {
+      keys.names.emplace_back(at, file->name);
+      keys.exclusive.push_back(file->id);
+      step.pending.push_back(file->id);
+    }
+    keys.names.emplace_back(directory->parent, directory->name);
+    keys.exclusive.push_back(at);
+    step.edits.push_back(RemoveDirectory{directory->parent, directory->name});
+    bytes += sizeof(RemoveDirectory) + directory->name.size();
+    step.next = at == top ? kNoFile : directory->parent;
+    if (at == top || bytes >= kRemovedBytesAStep) return step;
+    after = directory->name;
+    at = directory->parent;
+  }
 }
 
 }  // namespace zenfs

@@ -47,4 +47,19 @@ struct TwoNamePlan {
 [[nodiscard]] Result<Entry> PlanRemoveDirectory(const CatalogView& view, std::string_view path,
                                                 LockKeys& keys);
 
+// Checks that the directory may be removed with all below it. Returns its id; no directory is renamed while `keys` are locked.
+// Errors: kNotFound, kNotADirectory, kInvalidArgument for the root.
+[[nodiscard]] Result<FileId> PlanRemoveTree(const CatalogView& view, std::string_view path, LockKeys& keys);
+
+// A part of the removal of a tree: a commit of a few KiB, which leaves a valid tree.
+struct RemovalStep {
+  std::vector<Edit> edits;
+  std::vector<FileId> pending;  // files that lose their name and were never committed
+  FileId next = kNoFile;        // `from` of the next step; kNoFile after the last
+};
+// Removes names below the directory `top`, in the order of a depth-first walk that removes a directory after its content.
+// `from`: `top` or, to continue, `next` of the last step. Empty if others have removed `top` meanwhile.
+[[nodiscard]] Result<RemovalStep> PlanRemovalStep(const CatalogView& view, FileId top, FileId from,
+                                                  LockKeys& keys);
+
 }  // namespace zenfs

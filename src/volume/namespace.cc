@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/sync_point.h"
 #include "catalog/path.h"
 
 namespace zenfs {
@@ -105,6 +106,29 @@ Status Namespace::RemoveDirectory(std::string_view path) {
                            return PlanRemoveDirectory(view, path, keys);
                          }));
   return meter.Done(deps_.commits.Commit({zenfs::RemoveDirectory{entry.parent, entry.name}}));
+}
+
+Status Namespace::RemoveTree(std::string_view path) {
+  Meter meter(deps_.metrics, Operation::kDirectoryChange);
+  // Keeps directories from being renamed, so that the steps stay below `top`.
+  FileId top;
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action whole,
+                         deps_.catalog.BeginPlanned(top, [&](const CatalogView& view, LockKeys& keys) {
+                           return PlanRemoveTree(view, path, keys);
+                         }));
+  for (FileId from = top; from != kNoFile;) {
+    RemovalStep step;
+    ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                           deps_.catalog.BeginPlanned(step, [&](const CatalogView& view, LockKeys& keys) {
+                             return PlanRemovalStep(view, top, from, keys);
+                           }));
+    SyncPoint::Reach("Namespace::RemoveTree:planned");
+    ZENFS_RETURN_IF_ERROR(step.edits.empty() ? deps_.commits.health()
+                                             : deps_.commits.Commit(std::move(step.edits)));
+    for (const FileId id : step.pending) DropPending(id);
+    from = step.next;
+  }
+  return meter.Done(Status());
 }
 
 Status Namespace::SyncDirectory(std::string_view path) {

@@ -35,6 +35,8 @@ class Namespace {
   [[nodiscard]] Status Rename(std::string_view from, std::string_view to);
   [[nodiscard]] Status MakeDirectory(std::string_view path, bool parents);
   [[nodiscard]] Status RemoveDirectory(std::string_view path);
+  // One commit for each step of PlanRemovalStep.
+  [[nodiscard]] Status RemoveTree(std::string_view path);
   // Commits the directory's pending files.
   [[nodiscard]] Status SyncDirectory(std::string_view path);
 

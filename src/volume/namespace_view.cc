@@ -56,27 +56,35 @@ Result<FileStat> NamespaceView::Stat(std::string_view path) const {
   return stat;
 }
 
-Result<std::vector<DirectoryEntry>> NamespaceView::List(std::string_view path) const {
+Result<std::vector<DirectoryEntry>> NamespaceView::List(std::string_view path, FileId known) const {
   Result<std::vector<DirectoryEntry>> list = std::vector<DirectoryEntry>();
   catalog_.Look([&](const CatalogView& view) {
-    const Result<Entry> entry = view.Resolve(path);
-    if (!entry) {
-      list = Fail(entry.error());
-    } else if (entry->kind == Entry::Kind::kMissing) {
-      list = Fail(Code::kNotFound, fmt::format("{}: no such directory", path));
-    } else if (entry->kind == Entry::Kind::kFile) {
-      list = Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
-    } else {
-      std::map<std::string, Entry> entries;
-      for (const auto& [name, id] : view.state().FindDirectory(entry->id)->entries) {
-        entries[name] = {.parent = entry->id, .name = name, .id = id};
+    FileId id = known;
+    if (known == kNoFile) {
+      const Result<Entry> entry = view.Resolve(path);
+      if (!entry) {
+        list = Fail(entry.error());
+        return;
       }
-      for (const PendingFile* pending : view.PendingIn(entry->id)) {
-        entries[pending->name] = {
-            .parent = entry->id, .name = pending->name, .id = pending->id, .pending = true};
+      if (entry->kind == Entry::Kind::kFile) {
+        list = Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
+        return;
       }
-      for (const auto& [name, child] : entries) list->push_back({name, StatOf(view, child)});
+      id = entry->id;  // of no directory if it is missing
     }
+    const Directory* const directory = view.state().FindDirectory(id);
+    if (directory == nullptr) {
+      list = Fail(Code::kNotFound, fmt::format("{}: no such directory", path));
+      return;
+    }
+    std::map<std::string, Entry> entries;
+    for (const auto& [name, child] : directory->entries) {
+      entries[name] = {.parent = id, .name = name, .id = child};
+    }
+    for (const PendingFile* pending : view.PendingIn(id)) {
+      entries[pending->name] = {.parent = id, .name = pending->name, .id = pending->id, .pending = true};
+    }
+    for (const auto& [name, child] : entries) list->push_back({name, StatOf(view, child)});
   });
   return list;
 }

@@ -21,8 +21,8 @@ class NamespaceView {
       : catalog_(catalog), files_(files), logs_(logs) {}
 
   [[nodiscard]] Result<FileStat> Stat(std::string_view path) const;
-  // Sorted by name. Errors: kNotADirectory.
-  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const;
+  // Sorted by name. The path is not looked up if `known` has the directory's id. Errors: kNotADirectory.
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const;
   // The committed extents, and the frames beyond them. Errors: kIsADirectory.
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const;
 

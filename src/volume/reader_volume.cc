@@ -75,16 +75,21 @@ Result<FileStat> ReaderVolume::Stat(std::string_view path) const {
   return stat;
 }
 
-Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path) const {
+Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path, FileId known) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
   std::vector<DirectoryEntry> list;
   ZENFS_RETURN_IF_ERROR(mount_->live().Look([&](LiveState::View& view) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(path));
-    if (entry.kind == Entry::Kind::kFile) {
-      return Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path));
+    FileId listed = known;
+    if (known == kNoFile) {
+      ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(path));
+      listed = entry.id;
     }
-    const auto entries =
-        view.state().FindDirectory(entry.id)->entries;  // a copy: StatOf may look at newer metadata
+    const Directory* const directory = view.state().FindDirectory(listed);
+    if (directory == nullptr) {
+      return known == kNoFile ? Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path))
+                              : Fail(Code::kNotFound, fmt::format("{}: no such directory", path));
+    }
+    const auto entries = directory->entries;  // a copy: StatOf may look at newer metadata
     for (const auto& [name, id] : entries) {
       const Result<FileStat> stat = StatOf(view, id);
       if (!stat && stat.error().code() == Code::kNotFound) continue;

@@ -31,9 +31,10 @@ class ReaderVolume final : public Volume {
   [[nodiscard]] Status Rename(std::string_view, std::string_view) override { return mount_->Refuse(); }
   [[nodiscard]] Status MakeDirectory(std::string_view, bool) override { return mount_->Refuse(); }
   [[nodiscard]] Status RemoveDirectory(std::string_view) override { return mount_->Refuse(); }
+  [[nodiscard]] Status RemoveTree(std::string_view) override { return mount_->Refuse(); }
   [[nodiscard]] Status SyncDirectory(std::string_view) override { return mount_->Refuse(); }
   [[nodiscard]] Result<FileStat> Stat(std::string_view path) const override;
-  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path) const override;
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const override;
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view) override;
   // Computed for each call from the metadata and a report of all zones; empty if they can't be read (health).

@@ -139,10 +139,15 @@ class Volume {
   // With `parents`, makes missing parents and accepts an existing directory. Errors: kExists.
   [[nodiscard]] virtual Status MakeDirectory(std::string_view path, bool parents) = 0;
   [[nodiscard]] virtual Status RemoveDirectory(std::string_view path) = 0;  // kNotEmpty
+  // Removes a directory with all that is below it, also what others add meanwhile. Many names are one commit; after an error or
+  // a crash, the names that are left are still reachable. The cost is linear in their number, at any depth.
+  [[nodiscard]] virtual Status RemoveTree(std::string_view path) = 0;
   [[nodiscard]] virtual Status SyncDirectory(std::string_view path) = 0;
   [[nodiscard]] virtual Result<FileStat> Stat(std::string_view path) const = 0;
-  // Sorted by name. Errors: kNotFound, kNotADirectory.
-  [[nodiscard]] virtual Result<std::vector<DirectoryEntry>> List(std::string_view path) const = 0;
+  // Sorted by name. `known` may be the id of the directory to which the path led before: then the volume does not look the path
+  // up, which would cost time in proportion to its depth. Errors: kNotFound, kNotADirectory.
+  [[nodiscard]] virtual Result<std::vector<DirectoryEntry>> List(std::string_view path,
+                                                                 FileId known = kNoFile) const = 0;
   [[nodiscard]] virtual Result<FileLayout> Layout(std::string_view path) const = 0;
   // Creates the file if there is none. Errors: kBusy, with the path, if this process holds the lock.
   [[nodiscard]] virtual Result<std::unique_ptr<PathLock>> Lock(std::string_view path) = 0;

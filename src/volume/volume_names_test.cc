@@ -127,6 +127,57 @@ TEST_F(VolumeTest, DirectoriesComeAndGo) {
   EXPECT_EQ(CodeOf(volume_->List("x")), Code::kNotFound);
 }
 
+constexpr std::uint64_t kDeep = 10'000;
+
+TEST_F(VolumeTest, ATreeOfAnyDepthIsRemovedInLinearTime) {
+  Put("beside", "x");
+  AddDeepTree(kDeep);
+  const std::uint64_t before = volume_->counters().metalog.commits;
+  ASSERT_TRUE(IsOk(volume_->RemoveTree("d")));
+  EXPECT_LT(volume_->counters().metalog.commits, before + 40);
+  EXPECT_THAT(Names(""), ElementsAre("beside"));
+  Remount();
+  EXPECT_THAT(Names(""), ElementsAre("beside"));
+}
+
+TEST_F(VolumeTest, ATreeIsRemovedWithTheFilesThatNobodySynced) {
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory("a/b", true)));
+  Put("a/one", "1");
+  ASSERT_TRUE(IsOk(volume_->Link("a/one", "a/b/two")));
+  ASSERT_TRUE(IsOk(volume_->Link("a/one", "three")));
+  auto young = volume_->Create("a/b/young");
+  ASSERT_TRUE(IsOk(young));
+  auto shadow = volume_->Create("a/one");  // replaces the file once it is synced
+  ASSERT_TRUE(IsOk(shadow));
+  auto open = volume_->OpenForRead("three");
+  ASSERT_TRUE(IsOk(open));
+  ASSERT_TRUE(IsOk(volume_->RemoveTree("/a/")));
+  EXPECT_THAT(Names(""), ElementsAre("three"));
+  EXPECT_TRUE(IsOk((*young)->Append(AsBytes("into the void"))));
+  EXPECT_TRUE(IsOk((*young)->Close()));
+  EXPECT_TRUE(IsOk((*shadow)->Close()));
+  EXPECT_EQ(ReadAll(**open), "1");
+  EXPECT_EQ(CodeOf(volume_->RemoveTree("a")), Code::kNotFound);
+  EXPECT_EQ(CodeOf(volume_->RemoveTree("three")), Code::kNotADirectory);
+  EXPECT_EQ(CodeOf(volume_->RemoveTree("/")), Code::kInvalidArgument);
+  Remount();
+  EXPECT_THAT(Names(""), ElementsAre("three"));
+}
+
+TEST_F(VolumeTest, NamesThatAppearDuringTheRemovalOfATreeGoToo) {
+  AddDeepTree(5000);
+  int steps = 0;
+  SyncPoint::Scope scope([&](std::string_view name) {
+    if (name != "Namespace::RemoveTree:planned" || ++steps != 2) return;
+    EXPECT_TRUE(IsOk(volume_->MakeDirectory("d/d/new", false)));
+    Put("d/d/new/file", "x");
+    EXPECT_EQ(CodeOf(volume_->RemoveDirectory("d")), Code::kNotEmpty);
+  });
+  ASSERT_TRUE(IsOk(volume_->RemoveTree("d")));
+  EXPECT_GT(steps, 2);
+  EXPECT_THAT(Names(""), IsEmpty());
+}
+
 TEST_F(VolumeTest, SyncDirectoryMakesCreatedFilesDurable) {
   auto file = volume_->Create("new.sst");
   ASSERT_TRUE(IsOk(file));

@@ -16,6 +16,7 @@
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
 #include "testing/borrowed_device.h"
+#include "testing/deep_tree.h"
 #include "volume/check_volume.h"
 #include "volume/format_volume.h"
 #include "volume/volume.h"
@@ -138,6 +139,14 @@ class VolumeTest : public testing::Test {
   void Remount() {
     ASSERT_TRUE(IsOk(volume_->Unmount()));
     volume_.reset();
+    Mount();
+  }
+
+  // Leaves the volume mounted, with a tree that is deeper than a path can lead.
+  void AddDeepTree(std::uint64_t depth, const std::string& name = "d") {
+    ASSERT_TRUE(IsOk(volume_->Unmount()));
+    volume_.reset();
+    ASSERT_TRUE(IsOk(MakeDeepTree(*device_, depth, name)));
     Mount();
   }
 

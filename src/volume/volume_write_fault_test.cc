@@ -3,6 +3,7 @@
 
 #include <cctype>
 
+#include "base/sync_point.h"
 #include "testing/empty_zone.h"
 #include "testing/random_bytes.h"
 #include "volume/volume_fault_test_rig.h"
@@ -348,6 +349,25 @@ TEST_F(WriteFaultTest, FinishThatFailsHoldsNobodyUp) {
   EXPECT_EQ(Get("a.sst"), Content('a'));
   EXPECT_TRUE(IsOk(volume_->Unlink("a.sst")));
   EXPECT_TRUE(IsOk(volume_->Unmount()));
+}
+
+TEST_F(WriteFaultTest, ARemovalOfATreeThatIsInterruptedLeavesAValidTreeAndCanBeRepeated) {
+  IgnoreError(volume_->Unmount());
+  volume_.reset();
+  ASSERT_TRUE(IsOk(MakeDeepTree(*device_, 5000)));
+  MountFaulty();
+  int steps = 0;
+  {
+    SyncPoint::Scope scope([&](std::string_view name) {
+      if (name == "Namespace::RemoveTree:planned" && ++steps == 3) faulty_->Unplug();
+    });
+    EXPECT_FALSE(volume_->RemoveTree("d").ok());
+  }
+  EXPECT_EQ(steps, 3);
+  RemountHealthy();
+  EXPECT_FALSE(volume_->List("d")->empty());
+  EXPECT_TRUE(IsOk(volume_->RemoveTree("d")));
+  EXPECT_EQ(CodeOf(volume_->Stat("d")), Code::kNotFound);
 }
 
 }  // namespace

@@ -165,24 +165,22 @@ class FlushedBytes(BackupCase):
 
 
 class Backup(BackupCase):
-    def test_a_path_that_is_too_long_for_the_host_costs_that_file_only(self):
+    def test_a_tree_beyond_all_paths_costs_only_what_is_too_deep(self):
         self.fill()
-        deep = "/".join(["d" * 200] * 21)
-        with self.mounted() as volume:
-            self.assertEqual(volume.request(f"mkdir {deep}"), "ok 0")
-            self.assertEqual(volume.request(f"write {deep}/x.sst 10 1"), "ok 0")
+        with VolumeTool("device", self.image) as device:
+            self.assertEqual(device.request("deep 21 " + "d" * 200), "ok 0")
         for flags in ([], ["--force", "--verify"]):
             outcome = self.zenfs("backup", f"--emu={self.image}", f"--path={self.dest}", *flags)
             self.assertEqual(outcome.status, 1)
             lines = outcome.err.splitlines()
-            self.assertEqual(lines[-1], "zenfs backup: the backup lacks 2 names, named above")
-            self.assertEqual([line.endswith("/x.sst: File name too long") for line in lines], [False, True, False])
+            self.assertEqual(lines[-1], "zenfs backup: the backup lacks 1 name, named above")
+            self.assertEqual([" has 4220 bytes, more than 4095" in line for line in lines], [True, False])
             self.assertEqual(sorted(path for path in self.data() if not path.startswith("d" * 200)), sorted(FILES))
             self.assertTrue(self.end_line())
         self.make_second()
         outcome = self.zenfs("restore", f"--emu={self.second}", f"--path={self.dest}")
         self.assertEqual(outcome.status, 1)
-        self.assertIn("/x.sst is not in the backup: File name too long", outcome.err)
+        self.assertIn(" is not in the backup: its path has 4220 bytes", outcome.err)
         self.assertEqual([name for name, kind, *_ in self.list_of(self.second) if kind == "file"], sorted(FILES))
 
     def test_paths_are_printed_and_hints_written_as_before(self):

@@ -1,4 +1,5 @@
 """A file system from mkfs to full: what list, df, fs-info, zones and check say, and who may write when."""
+import json
 import os
 import stat
 import unittest
@@ -175,6 +176,29 @@ class FileSystem(CliCase):
         self.golden("list-recursive.txt", self.ok("list", f"--emu={self.image}", "--recursive"))
         self.golden("list-file.txt", self.ok("list", f"--emu={self.image}", "--path=/rocksdbtest/dbbench/CURRENT"))
         self.golden("list.json", self.ok("list", f"--emu={self.image}", "--path=rocksdbtest/dbbench", "--json"))
+
+    def test_a_tree_of_any_depth_is_listed_dumped_moved_and_removed(self):
+        self.make_volume()
+        with VolumeTool("device", self.image) as device:
+            self.assertEqual(device.request("deep 12000 d"), "ok 0")
+        note = "1 name left out, with all below, because of a path of more than 4095 bytes"
+        outcome = self.zenfs("list", f"--emu={self.image}", "--recursive")
+        self.assertEqual((outcome.status, len(outcome.out.splitlines())), (0, 2048))
+        self.assertIn(f"list: note: {note}", outcome.err)
+        for words, names in ((["list", "--recursive"], "entries"), (["dump"], "directories")):
+            outcome = self.zenfs(*words, f"--emu={self.image}", "--json")
+            self.assertEqual((outcome.status, len(json.loads(outcome.out)[names])), (0, 2048))
+            self.assertIn(f"{words[0]}: note: {note}", outcome.err)
+            self.assertIn(note, json.loads(outcome.out)["left_out"])
+        deep = "/".join(["d"] * 11000)
+        self.ok("rename", f"--emu={self.image}", f"--src-file={deep}", "--dest-file=tail")
+        tail = self.ok_json("list", f"--emu={self.image}", "--recursive", "--path=tail")
+        self.assertEqual(len(tail["entries"]), 1001)
+        self.assertEqual(tail["entries"][-1]["name"], "/".join(["d"] * 1000) + "/file")
+        self.assertNotIn("left_out", tail)
+        for directory in ("tail", "d"):
+            self.ok("rmdir", f"--emu={self.image}", f"--path={directory}", "--force")
+        self.assertEqual(self.ok_json("list", f"--emu={self.image}")["entries"], [])
 
     def test_list_of_what_is_not_there(self):
         self.make_volume()

@@ -10,6 +10,7 @@
 //                              sync P | close P             of a file that append keeps open
 //                              truncate P BYTES
 //   volume_tool device PATH    write ZONE BYTES SEED
+//                              deep DEPTH NAME      adds a chain of directories, which paths may be too long to lead into
 //
 // The device is held until standard input ends, so that a test can see what a second writer is told.
 #include <iostream>
@@ -20,6 +21,7 @@
 
 #include "base/aligned_buffer.h"
 #include "discovery/volume_device.h"
+#include "testing/deep_tree.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -131,11 +133,17 @@ Result<std::uint64_t> OnVolume(Volume& volume, OpenFiles& open, std::istream& wo
 
 Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   std::string verb;
+  std::string name;
   std::uint32_t zone = 0;
   std::uint64_t bytes = 0;
   std::uint64_t seed = 0;
-  if (!(words >> verb >> zone >> bytes >> seed) || verb != "write") {
-    return Fail(Code::kInvalidArgument, "the only request is: write ZONE BYTES SEED");
+  words >> verb;
+  if (verb == "deep" && words >> bytes >> name) {
+    ZENFS_RETURN_IF_ERROR(MakeDeepTree(device, bytes, name));
+    return 0;
+  }
+  if (verb != "write" || !(words >> zone >> bytes >> seed)) {
+    return Fail(Code::kInvalidArgument, "no such request: " + verb);
   }
   const auto data = Pattern(bytes, seed);
   AlignedBuffer buffer(bytes);
