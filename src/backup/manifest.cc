@@ -50,16 +50,20 @@ std::optional<T> Get(const OrderedJson& json, const char* key) {
   }
 }
 
+std::unexpected<Error> Malformed() { return Fail(Code::kCorruption, "a field is missing or malformed"); }
+
 std::optional<std::string> GetPath(const OrderedJson& json) {
   const auto text = Get<std::string>(json, "path");
   return text ? DecodePathText(*text) : std::nullopt;
 }
 
-// A relative path that does not lead out of its directory.
-std::optional<std::string> GetInnerPath(const OrderedJson& json) {
+// A relative path that does not lead out of its directory, and that a volume and the host can have.
+Result<std::string> GetInnerPath(const OrderedJson& json) {
   auto path = GetPath(json);
-  if (!path || !IsInnerPath(*path)) return std::nullopt;
-  return path;
+  if (!path || !IsInnerPath(*path)) return Malformed();
+  if (const Status fits = CheckPathLimits(*path); !fits.ok())
+    return Fail(Code::kCorruption, fits.error().text());
+  return *std::move(path);
 }
 
 Status TakeHeader(const OrderedJson& json, Manifest& manifest) {
@@ -74,31 +78,31 @@ Status TakeHeader(const OrderedJson& json, Manifest& manifest) {
   const auto backup = Uuid::Parse(Get<std::string>(json, "backup").value_or(""));
   const auto volume = Uuid::Parse(Get<std::string>(json, "volume").value_or(""));
   const auto path = GetPath(json);
-  if (!backup || !volume || !path) return Fail(Code::kCorruption, "a field is missing or malformed");
+  if (!backup || !volume || !path) return Malformed();
   manifest.header = {*backup, *volume, *path, Get<std::uint64_t>(json, "started").value_or(0)};
   return {};
 }
 
-bool TakeFile(const OrderedJson& json, Manifest& manifest) {
-  const auto path = GetInnerPath(json);
+Status TakeFile(const OrderedJson& json, Manifest& manifest) {
+  ZENFS_ASSIGN_OR_RETURN(const std::string path, GetInnerPath(json));
   const auto id = Get<std::uint64_t>(json, "id");
   const auto size = Get<std::uint64_t>(json, "size");
   const auto mtime = Get<std::uint64_t>(json, "mtime");
   const auto crc_text = Get<std::string>(json, "crc32c");
   const auto lifetime = Get<std::uint64_t>(json, "lifetime");
-  if (!path || !id || !size || !mtime || !crc_text || !lifetime || *lifetime >= kLifetimeCount) return false;
+  if (!id || !size || !mtime || !crc_text || !lifetime || *lifetime >= kLifetimeCount) return Malformed();
   std::uint32_t crc = 0;
   const char* const end = crc_text->data() + crc_text->size();
   const auto parsed = std::from_chars(crc_text->data(), end, crc, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return false;
-  manifest.files[*path] = {.id = *id,
-                           .size = *size,
-                           .mtime_seconds = *mtime,
-                           .crc32c = crc,
-                           .lifetime = static_cast<Lifetime>(*lifetime),
-                           .layout = Get<std::uint64_t>(json, "layout").value_or(0),
-                           .copied_seconds = Get<std::uint64_t>(json, "copied").value_or(0)};
-  return true;
+  if (parsed.ec != std::errc() || parsed.ptr != end) return Malformed();
+  manifest.files[path] = {.id = *id,
+                          .size = *size,
+                          .mtime_seconds = *mtime,
+                          .crc32c = crc,
+                          .lifetime = static_cast<Lifetime>(*lifetime),
+                          .layout = Get<std::uint64_t>(json, "layout").value_or(0),
+                          .copied_seconds = Get<std::uint64_t>(json, "copied").value_or(0)};
+  return {};
 }
 
 bool TakeMissing(const OrderedJson& json, Manifest& manifest) {
@@ -122,13 +126,12 @@ Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
   if (manifest.complete) return Fail(Code::kCorruption, "it is after the end");
   const std::string type = Get<std::string>(json, "type").value_or("");
   if (type == "directory") {
-    const auto path = GetInnerPath(json);
-    if (!path) return Fail(Code::kCorruption, "a field is missing or malformed");
-    manifest.directories.insert(*path);
+    ZENFS_ASSIGN_OR_RETURN(std::string path, GetInnerPath(json));
+    manifest.directories.insert(std::move(path));
   } else if (type == "file") {
-    if (!TakeFile(json, manifest)) return Fail(Code::kCorruption, "a field is missing or malformed");
+    ZENFS_RETURN_IF_ERROR(TakeFile(json, manifest));
   } else if (type == "missing") {
-    if (!TakeMissing(json, manifest)) return Fail(Code::kCorruption, "a field is missing or malformed");
+    if (!TakeMissing(json, manifest)) return Malformed();
   } else if (type == "end") {
     if (!TakeEnd(json, manifest)) {
       return Fail(Code::kCorruption, "its counts do not match the lines before it");

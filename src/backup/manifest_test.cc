@@ -86,6 +86,34 @@ RC_GTEST_PROP(PathTextTest, EveryPathComesBack, (const std::string& path)) {
   RC_ASSERT(DecodePathText(text) == path);
 }
 
+TEST(ManifestTest, APathThatNoVolumeTakesIsDamageAndItsLineIsNamed) {
+  const auto parse = [](const std::string& path, bool as_file) {
+    Manifest manifest = Sample();
+    manifest.directories = {"a"};
+    manifest.files.clear();
+    if (as_file) {
+      manifest.files[path] = {};
+    } else {
+      manifest.directories.insert(path);
+    }
+    return ParseManifest(ManifestText(manifest));
+  };
+  std::string longest = "b";
+  while (longest.size() + 2 <= kMaxPathBytes) longest += "/b";
+  const std::string wide = "b/" + std::string(kMaxNameBytes, 'b');
+  for (const bool as_file : {false, true}) {
+    EXPECT_TRUE(parse(longest, as_file).has_value());
+    EXPECT_TRUE(parse(wide, as_file).has_value());
+    const auto deep = parse(longest + "/b", as_file);
+    ASSERT_FALSE(deep.has_value());
+    EXPECT_EQ(deep.error().code(), Code::kCorruption);
+    EXPECT_EQ(deep.error().text(), "line 3: its path has 4097 bytes; the limit is 4095");
+    const auto broad = parse(wide + "b", as_file);
+    ASSERT_FALSE(broad.has_value());
+    EXPECT_EQ(broad.error().text(), "line 3: a name in its path has 256 bytes; the limit is 255");
+  }
+}
+
 TEST(PathTextTest, HalfAnEscapeIsRefused) {
   EXPECT_EQ(DecodePathText("a%"), std::nullopt);
   EXPECT_EQ(DecodePathText("a%4"), std::nullopt);

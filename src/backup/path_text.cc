@@ -4,6 +4,9 @@
 
 #include <charconv>
 
+#include "catalog/path.h"
+#include "model/edit.h"
+
 namespace zenfs {
 
 std::string EncodePathText(std::string_view path) {
@@ -42,6 +45,19 @@ std::optional<std::string> DecodePathText(std::string_view text) {
 std::string JoinPath(std::string_view directory, std::string_view name) {
   const bool slash = directory.empty() || directory.ends_with('/');
   return fmt::format("{}{}{}", directory, slash ? "" : "/", name);
+}
+
+Status CheckPathLimits(std::string_view path) {
+  if (path.size() > kMaxPathBytes) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("its path has {} bytes; the limit is {}", path.size(), kMaxPathBytes));
+  }
+  for (const std::string_view part : SplitPath(path)) {
+    if (part.size() <= kMaxNameBytes) continue;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("a name in its path has {} bytes; the limit is {}", part.size(), kMaxNameBytes));
+  }
+  return {};
 }
 
 }  // namespace zenfs

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace zenfs {
 
 [[nodiscard]] std::string EncodePathText(std::string_view path);
@@ -14,5 +16,8 @@ namespace zenfs {
 
 // Joins "a" and "b" to "a/b"; returns "b" for an empty "a", "/b" for "/".
 [[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
+
+// Errors: kInvalidArgument if the path, or a name in it, is longer than a volume takes (model/edit.h).
+[[nodiscard]] Status CheckPathLimits(std::string_view path);
 
 }  // namespace zenfs

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backup/path_text.h"
 #include "backup/volume_tree.h"
 #include "base/short_bytes.h"
 #include "catalog/path.h"
@@ -53,6 +54,9 @@ Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& sourc
                                 const RestoreRecord& record, const std::string& restore_path, bool force) {
   RestorePlan plan;
   const std::string top = NormalizePath(restore_path);
+  if (const Status fits = CheckPathLimits(top); !fits.ok()) {
+    return Fail(fits.error().With("the directory to restore into"));
+  }
   if (IsRestoresOwn(top.substr(0, top.find('/')))) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: restores use this name in the volume for themselves", top));

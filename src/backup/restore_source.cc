@@ -15,8 +15,6 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 255;
-
 bool IsBackupsOwn(std::string_view name) {
   return name == kManifestFile || name == kHintsFile || name == kBackupStaging;
 }
@@ -41,7 +39,9 @@ class SourceReader {
   Status ReadDirectory();
   Status ReadFile(const std::string& name);
   Status ReadBackup(const Manifest& manifest);
-  Status ReadTree(const std::string& relative);
+  Status ReadTree();
+  Result<bool> ReadEntry(const std::string& relative);
+  Result<bool> AddDirectory(const std::string& relative);
   Status ReadHints();
   Status AddFile(const std::string& relative, const ManifestFile* listed);
   Status CheckName(const std::string& relative) const;
@@ -77,7 +77,7 @@ Status SourceReader::ReadDirectory() {
         "the backup's own record can't be used, files are not checked ({})", manifest.error().ToString()));
   }
   ZENFS_RETURN_IF_ERROR(ReadHints());
-  return ReadTree("");
+  return ReadTree();
 }
 
 Status SourceReader::RefuseDamage() const {
@@ -120,7 +120,7 @@ Status SourceReader::ReadBackup(const Manifest& manifest) {
     source_.unreachable.push_back(fmt::format("{} is not in the backup: {}", relative, reason));
   }
   for (const std::string& directory : manifest.directories) {
-    source_.directories.push_back(JoinPath(into_, directory));
+    ZENFS_RETURN_IF_ERROR(AddDirectory(directory));
   }
   for (const auto& [relative, listed] : manifest.files) {
     ZENFS_RETURN_IF_ERROR(AddFile(relative, &listed));
@@ -142,40 +142,62 @@ Status SourceReader::ReadHints() {
   }
 }
 
-Status SourceReader::ReadTree(const std::string& relative) {
-  ZENFS_ASSIGN_OR_RETURN(const auto names, directory().List(relative));
-  for (const std::string& name : names) {
-    if (relative.empty() && IsBackupsOwn(name)) continue;
-    const std::string below = JoinPath(relative, name);
-    const auto looked = directory().Stat(below);
-    if (!looked && IsUnfitName(looked.error())) {
-      source_.unreachable.push_back(looked.error().With(below).ToString());
+// Depth first, by name.
+Status SourceReader::ReadTree() {
+  struct Level {
+    std::string relative;
+    std::vector<std::string> names;
+    std::size_t next = 0;
+  };
+  std::vector<Level> levels;
+  const auto enter = [&](const std::string& relative) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(auto names, directory().List(relative));
+    levels.push_back({.relative = relative, .names = std::move(names)});
+    return {};
+  };
+  ZENFS_RETURN_IF_ERROR(enter(""));
+  while (!levels.empty()) {
+    Level& level = levels.back();
+    if (level.next == level.names.size()) {
+      levels.pop_back();
       continue;
     }
-    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, looked);
-    if (stat.kind != HostStat::Kind::kDirectory) {
-      ZENFS_RETURN_IF_ERROR(AddFile(below, nullptr));
-      continue;
-    }
-    if (const Status fits = CheckName(below); !fits.ok()) {
-      ZENFS_RETURN_IF_ERROR(LeaveOut(Code::kInvalidArgument, fits.error().text()));
-      continue;
-    }
-    source_.directories.push_back(JoinPath(into_, below));
-    ZENFS_RETURN_IF_ERROR(ReadTree(below));
+    const std::string& name = level.names[level.next++];
+    if (level.relative.empty() && IsBackupsOwn(name)) continue;
+    const std::string below = JoinPath(level.relative, name);
+    ZENFS_ASSIGN_OR_RETURN(const bool is_directory, ReadEntry(below));
+    if (is_directory) ZENFS_RETURN_IF_ERROR(enter(below));
   }
   return {};
 }
 
+// Returns true for a directory whose content is to be restored.
+Result<bool> SourceReader::ReadEntry(const std::string& relative) {
+  const auto looked = directory().Stat(relative);
+  if (!looked && IsUnfitName(looked.error())) {
+    source_.unreachable.push_back(looked.error().With(relative).ToString());
+    return false;
+  }
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, looked);
+  if (stat.kind == HostStat::Kind::kDirectory) return AddDirectory(relative);
+  ZENFS_RETURN_IF_ERROR(AddFile(relative, nullptr));
+  return false;
+}
+
+Result<bool> SourceReader::AddDirectory(const std::string& relative) {
+  if (const Status fits = CheckName(relative); !fits.ok()) {
+    ZENFS_RETURN_IF_ERROR(LeaveOut(Code::kInvalidArgument, fits.error().ToString()));
+    return false;
+  }
+  source_.directories.push_back(JoinPath(into_, relative));
+  return true;
+}
+
 Status SourceReader::CheckName(const std::string& relative) const {
   const std::string destination = JoinPath(into_, relative);
-  for (const std::string_view part : SplitPath(destination)) {
-    if (part.size() > kMaxNameBytes) {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("{}: a name has more than {} bytes", relative, kMaxNameBytes));
-    }
-  }
-  if (IsRestoresOwn(SplitPath(destination).front())) {
+  if (const Status fits = CheckPathLimits(destination); !fits.ok()) return Fail(fits.error().With(relative));
+  const std::string_view first = std::string_view(destination).substr(0, destination.find('/'));
+  if (IsRestoresOwn(first)) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: restores use this name in the volume for themselves", destination));
   }
@@ -208,7 +230,7 @@ Status SourceReader::AddFile(const std::string& relative, const ManifestFile* li
                     fmt::format("{} has {} bytes, the backup had {}", host_path, stat.size, listed->size));
   }
   if (const Status fits = CheckName(relative); !fits.ok()) {
-    return LeaveOut(Code::kInvalidArgument, fits.error().text());
+    return LeaveOut(Code::kInvalidArgument, fits.error().ToString());
   }
   RestoreItem item{.relative = relative,
                    .host_path = host_path,

@@ -229,6 +229,31 @@ TEST_F(RestoreTest, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   EXPECT_THAT(Names(""), IsEmpty());
 }
 
+// Below the directory of the restore, a path may be longer than in the backup.
+TEST_F(RestoreTest, WhatHasNoRoomForItsPathIsNamedBeforeAnythingChanges) {
+  const std::string name(200, 'd');
+  std::string deep = name;
+  while (deep.size() + 1 + name.size() <= kMaxPathBytes) deep += "/" + name;
+  Fill();
+  ASSERT_TRUE(IsOk(volume_->MakeDirectory(deep, true)));
+  Put(deep + "/file", "x");
+  ASSERT_TRUE(IsOk(Backup()));
+  StartAfresh();
+  const auto refused = Restore({.restore_path = std::string(100, 'x')});
+  ASSERT_EQ(CodeOf(refused), Code::kInvalidArgument);
+  EXPECT_THAT(refused.error().ToString(),
+              HasSubstr("its path has 4120 bytes; the limit is 4095, and 1 more like this"));
+  EXPECT_TRUE(volume_->List("")->empty());
+  EXPECT_EQ(CodeOf(Restore({.restore_path = deep + "/" + name})), Code::kInvalidArgument);
+  EXPECT_TRUE(volume_->List("")->empty());
+  const auto partial = Restore({.restore_path = std::string(100, 'x'), .partial = true});
+  ASSERT_TRUE(IsOk(partial));
+  EXPECT_EQ(partial->left_out, 2u);
+  EXPECT_EQ(partial->files, Contents().size());
+  ASSERT_TRUE(IsOk(Restore({.restore_path = std::string(70, 'y')})));
+  EXPECT_EQ(Get(std::string(70, 'y') + "/" + deep + "/file"), "x");
+}
+
 TEST_F(RestoreTest, AManifestCannotReachOutOfItsDirectory) {
   MakeBackup();
   PutHost(directory_.File("secret"), "s");
