@@ -15,6 +15,7 @@ class Checker {
 
   std::vector<StateFlaw> Run() {
     CheckDirectories();
+    CheckWaysToRoot();
     for (const auto& [id, file] : state_.files()) CheckFile(id, *file);
     CheckOverlaps();
     if (auto flaw = FindNumberFrom(state_, kStateNumbersCredible)) findings_.push_back(*std::move(flaw));
@@ -41,21 +42,27 @@ class Checker {
       if (id != directory.id) Add({id}, "directory {} has id {} in its record", id.value, directory.id.value);
       if (id.value >= state_.next_id())
         Add({id}, "directory {} has an id that was never allocated", id.value);
-      CheckWayToRoot(directory);
       for (const auto& [name, entry] : directory.entries) CheckEntry(directory, name, entry);
     }
   }
 
-  void CheckWayToRoot(const Directory& directory) {
-    const Directory* at = &directory;
-    for (std::size_t steps = 0; at != nullptr && at->id != kRootDirectory; ++steps) {
-      if (steps > state_.directories().size())
-        return Add({directory.id}, "directory {} is its own ancestor", directory.id.value);
-      if (state_.FindEntry(at->parent, at->name) != at->id) {
-        return Add({at->id, at->parent}, "directory {} is not an entry of its parent {}", at->id.value,
-                   at->parent.value);
+  // Visits each directory once: a way ends at a directory from which the rest was visited before. So a fault is found once, and
+  // not again for all that is below it.
+  void CheckWaysToRoot() {
+    std::unordered_map<FileId, std::size_t> visited{{kRootDirectory, 0}};  // on which of the ways
+    std::size_t way = 0;
+    for (const auto& [id, directory] : state_.directories()) {
+      ++way;
+      for (const Directory* at = &directory; at != nullptr; at = state_.FindDirectory(at->parent)) {
+        const auto [before, is_new] = visited.try_emplace(at->id, way);
+        if (!is_new && before->second == way) Add({at->id}, "directory {} is its own ancestor", at->id.value);
+        if (!is_new) break;
+        if (state_.FindEntry(at->parent, at->name) != at->id) {
+          Add({at->id, at->parent}, "directory {} is not an entry of its parent {}", at->id.value,
+              at->parent.value);
+          break;
+        }
       }
-      at = state_.FindDirectory(at->parent);
     }
   }
 

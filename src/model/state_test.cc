@@ -178,6 +178,18 @@ TEST_F(StateTest, RecordsHeldByReadersDoNotChange) {
   EXPECT_EQ(state_.FindFile(kFile)->size, 4096u);
 }
 
+// With time in proportion to the square of the depth, this would take minutes.
+TEST_F(StateTest, AnyDepthOfDirectoriesIsCheckedInLinearTime) {
+  constexpr std::uint64_t kDepth = 300'000;
+  std::vector<Edit> chain{RaiseCounters{1000 + kDepth, 0}};
+  for (std::uint64_t i = 0; i < kDepth; ++i) {
+    chain.push_back(CreateDirectory{FileId(1000 + i), i == 0 ? kRootDirectory : FileId(999 + i), "d", 1});
+  }
+  State state;
+  ASSERT_TRUE(state.Apply(chain).ok());
+  EXPECT_THAT(state.Check(), IsEmpty());
+}
+
 TEST_F(StateTest, OverlappingExtentsAreFoundByCheck) {
   ASSERT_TRUE(state_
                   .Apply(std::vector<Edit>{SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096},
