@@ -304,6 +304,7 @@ set(ZENFS_SOURCES_volume
   volume/aux_volume.cc
   volume/check_extents.cc
   volume/check_metadata.cc
+  volume/check_paths.cc
   volume/check_volume.cc
   volume/commit_effects.cc
   volume/commit_path.cc

@@ -18,6 +18,7 @@
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
 #include "volume/check_metadata.h"
+#include "volume/check_paths.h"
 #include "volume/log_losses.h"
 #include "volume/pair_proof.h"
 #include "volume/places.h"
@@ -52,6 +53,7 @@ class Check {
     CheckState();
     context_.out.files = context_.state.files().size();
     context_.out.directories = context_.state.directories().size();
+    CheckPaths(context_);
     CheckExtents(context_);
     CountCommitted();
     CheckLogZones();

@@ -63,6 +63,28 @@ TEST_F(CheckLiveTest, ACleanLookAtAVolumeThatIsWrittenSaysSo) {
   EXPECT_THAT(report->findings.back().text, HasSubstr("written during the check"));
 }
 
+using CheckPathsTest = VolumeTest;
+
+TEST_F(CheckPathsTest, PathsBeyondTheLimitAreOneWarning) {
+  const std::string name(99, 'd');
+  AddDeepTree(50, name);  // 40 directories are within the limit
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_TRUE(report->clean());
+  std::vector<std::string> warnings;
+  for (const Finding& finding : report->findings) {
+    if (finding.severity == Severity::kWarning) warnings.push_back(finding.text);
+  }
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings.front(),
+              HasSubstr("11 names have a path of more than 4095 bytes, the longest has 5004: /" +
+                        name.substr(0, 59) + "...; list"));
+  ASSERT_TRUE(IsOk(volume_->RemoveTree(name)));
+  for (const Finding& finding : CheckVolume(*device_, {})->findings) {
+    EXPECT_NE(finding.severity, Severity::kWarning) << finding.text;
+  }
+}
+
 using CheckDataTest = VolumeTest;
 
 TEST_F(CheckDataTest, BytesThatDoNotMatchTheirChecksumAreFoundIfDataIsRead) {
