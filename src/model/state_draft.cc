@@ -29,10 +29,22 @@ struct StateDraft::Applier {
     if (!IsValidName(name)) return fmt::format("{} has an invalid name", id.value);
     Directory& directory = DirectoryOf(parent);
     const auto [entry, is_new] = directory.entries.try_emplace(name, id);
-    if (is_new || entry->second == id) return {};
+    if (!is_new && entry->second == id) return {};
+    ++draft.names_[id];
+    if (is_new) return {};
     const FileId before = std::exchange(entry->second, id);
+    Forget(before);
     return fmt::format("\"{}\" in directory {} was the name of {} and is now that of {}", name, parent.value,
                        before.value, id.value);
+  }
+
+  // An entry of `id` was removed. Returns true if it was the last.
+  bool Forget(FileId id) {
+    const auto count = draft.names_.find(id);
+    if (count == draft.names_.end()) return true;
+    if (--count->second != 0) return false;
+    draft.names_.erase(count);
+    return true;
   }
 
   std::string operator()(const CreateFile& edit) {
@@ -59,10 +71,7 @@ struct StateDraft::Applier {
     if (entry == parent.entries.end()) return EditText(edit) + ": there is no such name";
     const FileId id = entry->second;
     parent.entries.erase(entry);
-    const auto names_it = [id](const auto& directory) {
-      return std::ranges::any_of(directory.second.entries, [id](const auto& e) { return e.second == id; });
-    };
-    if (std::ranges::none_of(draft.directories, names_it)) draft.files.erase(id);
+    if (Forget(id)) draft.files.erase(id);
     return {};
   }
   std::string operator()(const RenameEntry& edit) {
@@ -72,10 +81,12 @@ struct StateDraft::Applier {
     if (edit.from_parent == edit.to_parent && edit.from_name == edit.to_name) return {};
     const FileId id = entry->second;
     from.entries.erase(entry);
+    Forget(id);
     const auto replaced = DirectoryOf(edit.to_parent).entries.find(edit.to_name);
     if (replaced != DirectoryOf(edit.to_parent).entries.end()) {
       if (replaced->second == id) {  // another name of the same file
         DirectoryOf(edit.to_parent).entries.erase(replaced);
+        Forget(id);
       } else if (draft.files.contains(replaced->second)) {
         (*this)(UnlinkFile{edit.to_parent, edit.to_name});
       } else {
@@ -97,6 +108,7 @@ struct StateDraft::Applier {
       if (!directory->second.entries.empty()) return EditText(edit) + ": the directory is not empty";
       draft.directories.erase(directory);
     }
+    Forget(entry->second);
     parent.entries.erase(entry);
     return {};
   }
@@ -172,6 +184,9 @@ StateDraft::StateDraft(const State& state)
       buffers(state.buffers()),
       pair_key(state.pair_key()) {
   for (const auto& [id, record] : state.files()) files.emplace(id, *record);
+  for (const auto& [id, directory] : state.directories()) {
+    for (const auto& [name, entry] : directory.entries) ++names_[entry];
+  }
 }
 
 std::string StateDraft::Apply(const Edit& edit) { return std::visit(Applier{*this}, edit); }

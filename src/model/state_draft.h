@@ -22,7 +22,7 @@ class StateDraft {
   StateDraft();
   explicit StateDraft(const State& state);
 
-  // Applies one edit as far as it fits. Creates unknown files and directories, without a name. Returns one sentence about
+  // Applies one edit as far as it fits. Call it only before the members are changed by hand. Creates unknown files and directories, without a name. Returns one sentence about
   // the part that did not fit; empty if the whole edit was applied.
   std::string Apply(const Edit& edit);
 
@@ -44,6 +44,7 @@ class StateDraft {
 
  private:
   struct Applier;
+  std::map<FileId, std::uint64_t> names_;  // number of entries of each id, by the edits so far
 };
 
 }  // namespace zenfs

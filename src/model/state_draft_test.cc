@@ -65,6 +65,34 @@ TEST(StateDraft, AFileRenamedOntoItsOtherNameStays) {
   EXPECT_EQ(draft.directories.at(kRootDirectory).entries.size(), 1u);
 }
 
+TEST(StateDraft, AFileStaysUntilItsLastNameIsGone) {
+  StateDraft draft;
+  draft.Apply(CreateFile{.id = FileId(5)});
+  for (const char* name : {"a", "b", "c"}) draft.Apply(LinkFile{kRootDirectory, name, FileId(5)});
+  draft.Apply(LinkFile{kRootDirectory, "a", FileId(5)});  // again
+  draft.Apply(UnlinkFile{kRootDirectory, "a"});
+  draft.Apply(LinkFile{kRootDirectory, "b", FileId(6)});  // takes the name
+  EXPECT_TRUE(draft.files.contains(FileId(5)));
+  draft.Apply(UnlinkFile{kRootDirectory, "c"});
+  EXPECT_FALSE(draft.files.contains(FileId(5)));
+  EXPECT_TRUE(draft.files.contains(FileId(6)));
+  StateDraft second(*draft.ToState());
+  second.Apply(UnlinkFile{kRootDirectory, "b"});
+  EXPECT_FALSE(second.files.contains(FileId(6)));
+}
+
+// With a search of all names for each, this would take minutes.
+TEST(StateDraft, ManyUnlinksCostTimeInProportionToTheirNumber) {
+  constexpr std::uint64_t kFiles = 100'000;
+  StateDraft draft;
+  for (std::uint64_t i = 0; i < kFiles; ++i) {
+    draft.Apply(CreateFile{.id = FileId(10 + i)});
+    draft.Apply(LinkFile{kRootDirectory, std::to_string(i), FileId(10 + i)});
+  }
+  for (std::uint64_t i = 0; i < kFiles; ++i) draft.Apply(UnlinkFile{kRootDirectory, std::to_string(i)});
+  EXPECT_TRUE(draft.files.empty());
+}
+
 TEST(StateDraft, ATakenNameNamesTheNewerFile) {
   StateDraft draft;
   draft.Apply(CreateFile{.id = FileId(5)});
