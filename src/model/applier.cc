@@ -141,6 +141,7 @@ Status State::Applier::operator()(const SetPairKey& edit) {
 }
 
 Status State::Applier::Finish() {
+  ZENFS_RETURN_IF_ERROR(CheckMoved());
   for (const FileId id : new_directories_) {
     if (id.value >= state_.next_id_) {
       return Fail(Code::kCorruption,

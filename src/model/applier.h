@@ -51,7 +51,8 @@ class State::Applier {
   Directory* FindDirectory(FileId id);
   // Returns the directory `parent`. Errors: kCorruption if it does not exist or cannot take an entry `name`.
   Result<Directory*> ForNewEntry(FileId parent, std::string_view name);
-  bool IsBelow(FileId directory, FileId ancestor) const;
+  // Errors: kCorruption if a directory is below itself.
+  Status CheckMoved() const;
   Status MakeRoomForRename(Directory& target, const std::string& name, FileId moved);
 
   State& state_;
@@ -59,6 +60,7 @@ class State::Applier {
   std::unordered_map<FileId, Touched> touched_;
   std::vector<FileId> order_;  // keys of touched_ in the order of the edits; the order of effects
   std::vector<FileId> new_directories_;
+  std::vector<FileId> moved_directories_;
   std::vector<ZoneId> new_log_zones_;
 };
 

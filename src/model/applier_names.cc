@@ -65,11 +65,24 @@ Status State::Applier::operator()(const UnlinkFile& edit) {
   return {};
 }
 
-bool State::Applier::IsBelow(FileId directory, FileId ancestor) const {
-  for (FileId at = directory; at != kRootDirectory; at = state_.directories_.at(at).parent) {
-    if (at == ancestor) return true;
+// Once for a commit, so that many renames in a deep tree cost one walk. Only a directory that moved can be below itself.
+Status State::Applier::CheckMoved() const {
+  std::unordered_map<FileId, std::size_t> visited{{kRootDirectory, 0}};  // on the way from which of them
+  std::size_t way = 0;
+  for (const FileId moved : moved_directories_) {
+    ++way;
+    auto at = state_.directories_.find(moved);
+    if (at == state_.directories_.end()) continue;  // removed since
+    for (;;) {
+      const auto [before, is_new] = visited.try_emplace(at->first, way);
+      if (!is_new && before->second == way) {
+        return Fail(Code::kCorruption, fmt::format("directory {} cannot move below itself", at->first.value));
+      }
+      if (!is_new) break;
+      at = state_.directories_.find(at->second.parent);
+    }
   }
-  return ancestor == kRootDirectory;
+  return {};
 }
 
 // Removes the entry `name` from `target`, if there is one. Errors: kCorruption if `moved` may not replace it.
@@ -102,9 +115,6 @@ Status State::Applier::operator()(const RenameEntry& edit) {
   if (from == to && edit.from_name == edit.to_name) return {};
   const FileId moved = entry->second;
   const bool is_directory = !IsFile(moved);
-  if (is_directory && IsBelow(edit.to_parent, moved)) {
-    return Fail(Code::kCorruption, "a directory cannot move below itself");
-  }
   ZENFS_RETURN_IF_ERROR(MakeRoomForRename(*to, edit.to_name, moved));
   from->entries.erase(edit.from_name);
   to->entries.emplace(edit.to_name, moved);
@@ -112,6 +122,7 @@ Status State::Applier::operator()(const RenameEntry& edit) {
     Directory& directory = state_.directories_.at(moved);
     directory.parent = edit.to_parent;
     directory.name = edit.to_name;
+    moved_directories_.push_back(moved);
   }
   return {};
 }

@@ -178,6 +178,37 @@ TEST_F(StateTest, RecordsHeldByReadersDoNotChange) {
   EXPECT_EQ(state_.FindFile(kFile)->size, 4096u);
 }
 
+TEST_F(StateTest, ADirectoryBelowItselfIsRefusedHoweverItGotThere) {
+  // Each of the two moves below the other.
+  Refused(
+      {CreateDirectory{FileId(50), kRootDirectory, "e"}, RenameEntry{kRootDirectory, "d", FileId(50), "d"},
+       RenameEntry{kRootDirectory, "e", kDirectory, "e"}},
+      "below itself");
+}
+
+TEST_F(StateTest, ManyRenamesInADeepTreeCostOneWalkACommit) {
+  constexpr std::uint64_t kDepth = 100'000;
+  const auto chain = [](FileId top, const std::string& name) {
+    std::vector<Edit> edits{RaiseCounters{top.value + kDepth, 0}};
+    for (std::uint64_t i = 0; i < kDepth; ++i) {
+      edits.push_back(i == 0 ? CreateDirectory{top, kRootDirectory, name, 1}
+                             : CreateDirectory{FileId(top.value + i), FileId(top.value + i - 1), "d", 1});
+    }
+    return edits;
+  };
+  State state;
+  ASSERT_TRUE(state.Apply(chain(FileId(1000), "a")).ok());
+  ASSERT_TRUE(state.Apply(chain(FileId(1000 + kDepth), "b")).ok());
+  const FileId deepest(999 + kDepth);
+  std::vector<Edit> moves;
+  for (int i = 0; i < 100'000; ++i) {
+    moves.push_back(RenameEntry{kRootDirectory, "b", deepest, "b"});
+    moves.push_back(RenameEntry{deepest, "b", kRootDirectory, "b"});
+  }
+  ASSERT_TRUE(state.Apply(moves).ok());
+  EXPECT_THAT(state.Check(), IsEmpty());
+}
+
 // With time in proportion to the square of the depth, this would take minutes.
 TEST_F(StateTest, AnyDepthOfDirectoriesIsCheckedInLinearTime) {
   constexpr std::uint64_t kDepth = 300'000;
