@@ -42,6 +42,16 @@ void WriteCommitsSeeds(SeedWriter& writer) {
       }
     }
   }
+  for (const std::uint16_t name_bytes : {1, 50, 255}) {
+    std::string chain = Begin(2, 1, 8, 0);
+    PutRaw(chain, EditRecord{.kind = static_cast<std::uint8_t>(EditKind::kCreateDirectory),
+                             .flags = kLast | kWild,
+                             .a = 128,
+                             .b = 0,
+                             .n = static_cast<std::uint16_t>(name_bytes == 1 ? 319 : 99),
+                             .m = static_cast<std::uint16_t>(name_bytes - 1)});
+    writer.Write("commits", fmt::format("chain-{}", name_bytes), chain);
+  }
   for (int i = 0; i < 16; ++i) {
     std::string lists =
         Begin(static_cast<std::uint8_t>(i % 3), static_cast<std::uint8_t>(i % 5), 8 + i % 2 * 16, 2);

@@ -133,7 +133,21 @@ class Maker {
             LinkFile{AnyDirectory(record_.b), NewName(record_.m), id}};
   }
 
+  // Of names of up to the limit, and of paths beyond theirs.
+  std::vector<Edit> NewChain() const {
+    const std::uint64_t levels = 1 + record_.n % 320;
+    const std::uint64_t first = state_.next_id();
+    std::vector<Edit> edits{RaiseCounters{first + levels, 0}};
+    for (std::uint64_t i = 0; i < levels; ++i) {
+      const FileId parent = i == 0 ? AnyDirectory(record_.b) : FileId(first + i - 1);
+      edits.push_back(
+          CreateDirectory{FileId(first + i), parent, std::string(1 + record_.m % kMaxNameBytes, 'c'), 1});
+    }
+    return edits;
+  }
+
   std::vector<Edit> NewDirectory() const {
+    if (Has(kWild) && record_.a >= 128) return NewChain();
     const FileId id(Number(state_.next_id(), record_.n));
     const CreateDirectory create{id, AnyDirectory(record_.b), NewName(record_.m), Number(1000, record_.a)};
     if (Has(kBare)) return {create};

@@ -7,6 +7,7 @@
 #include "base/coding.h"
 #include "base/crc32c.h"
 #include "device/joined_device.h"
+#include "format/edit_codec.h"
 #include "format/metalog_payload.h"
 #include "format/pair_record.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMutationsMax = 32;
 constexpr std::size_t kSuperblockCrcAt = 8;
+constexpr std::uint64_t kFirstDeepId = 100'000;  // above the ids of the volumes
 
 struct FramePlace {
   std::size_t at = 0;
@@ -60,6 +62,7 @@ class Mutator {
       case Mutation::kExtend: return Extend(input_.Take<std::uint8_t>());
       case Mutation::kPartner: return ChangePartner();
       case Mutation::kPairRecord: return ChangePairRecord();
+      case Mutation::kDeep: return AddDeepTree();
       case Mutation::kCount: return;
     }
   }
@@ -170,8 +173,26 @@ class Mutator {
     if (zone().state.condition == ZoneCondition::kEmpty) zone().state.condition = ZoneCondition::kClosed;
   }
 
-  void AddCommit() {
-    const ByteView list = input_.Bytes(input_.Take<std::uint16_t>() % 2048);
+  void AddCommit() { PutCommit(input_.Bytes(input_.Take<std::uint16_t>() % 2048)); }
+
+  // With long names, paths beyond the limit need few levels; thousands of levels would make an execution slow.
+  void AddDeepTree() {
+    const std::uint64_t levels = input_.Take<std::uint8_t>() % 64;
+    const std::size_t name_bytes = 1 + input_.Take<std::uint8_t>();
+    std::vector<Edit> edits{RaiseCounters{kFirstDeepId + levels + 2, 0},
+                            CreateDirectory{FileId(kFirstDeepId), kRootDirectory, std::string(kDeepTree), 1}};
+    for (std::uint64_t i = 0; i < levels; ++i) {
+      edits.push_back(CreateDirectory{FileId(kFirstDeepId + i + 1), FileId(kFirstDeepId + i),
+                                      std::string(name_bytes, 'd'), 1});
+    }
+    edits.push_back(CreateFile{.id = FileId(kFirstDeepId + levels + 1)});
+    edits.push_back(LinkFile{FileId(kFirstDeepId + levels), "file", FileId(kFirstDeepId + levels + 1)});
+    std::string list;
+    EncodeEdits(edits, list);
+    PutCommit(AsBytes(list));
+  }
+
+  void PutCommit(ByteView list) {
     const std::vector<FramePlace> frames = Frames();
     if (!IsMetadata() || frames.empty()) return;
     const FrameHeader last = HeaderAt(frames.back().at);

@@ -25,8 +25,12 @@ enum class Mutation : std::uint8_t {
   kExtend,      // u8 blocks of zeros are added
   kPartner,     // u8 age: the second of two devices gets all its contents of that age
   kPairRecord,  // u8 record, u8 field, u64: sets the field of a record of the pair's key and seals the record
+  kDeep,  // u8 levels, u8 bytes of a name: a commit of a chain of directories below kDeepTree, with a file at its end
   kCount,
 };
+
+// Top of the chain in the root of the volume.
+inline constexpr std::string_view kDeepTree = "~";
 
 // Format of a mutation: u8 kind, u8 zone, and the fields above. Uses all of `input`.
 void Mutate(const ImageBase& base, const ImageAge& age, FuzzInput& input, ImageDevice::Image& image);

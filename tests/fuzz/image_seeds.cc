@@ -82,6 +82,16 @@ void WriteImageSeeds(SeedWriter& writer) {
         PutRaw(out, other);
         WriteEach(writer, fmt::format("{}-partner-{}", name, other), begin, out);
       }
+      for (const auto& [levels, name_bytes] : {std::pair(63, 1), std::pair(40, 103), std::pair(17, 255)}) {
+        std::string out;
+        for (std::uint32_t zone = first; zone < first + 3; ++zone) {  // all copies of the log
+          for (const int byte :
+               {static_cast<int>(Mutation::kDeep), static_cast<int>(zone), levels, name_bytes - 1}) {
+            PutRaw(out, static_cast<std::uint8_t>(byte));
+          }
+        }
+        WriteEach(writer, fmt::format("{}-deep-{}-{}", name, levels, name_bytes), begin, out);
+      }
       int number = 0;
       for (const std::vector<Edit>& edits : Commits()) {
         std::string list;

@@ -20,8 +20,11 @@ void CheckManifest(const Manifest& manifest) {
   Require(again && Same(*again, manifest), "a manifest survives being written");
   Require(ManifestText(*again) == text, "the same manifest is the same bytes");
   for (const auto& [path, file] : manifest.files) Require(IsInnerPath(path), "no file is outside the backup");
+  for (const auto& [path, file] : manifest.files)
+    Require(CheckPathLimits(path).ok(), "a volume takes each file");
   for (const std::string& path : manifest.directories) {
     Require(IsInnerPath(path), "no directory is outside the backup");
+    Require(CheckPathLimits(path).ok(), "a volume takes each directory");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "backup/manifest.h"
 #include "cli/command_line.h"
+#include "model/edit.h"
 #include "seeds.h"
 
 namespace zenfs {
@@ -65,6 +66,13 @@ void WriteManifests(SeedWriter& writer) {
   const std::string text = ManifestText(manifest);
   writer.Write("manifest", "complete", text);
   writer.Write("manifest", "torn", std::string_view(text).substr(0, text.size() - 7));
+  std::string deep = "d";
+  while (deep.size() + 2 <= kMaxPathBytes) deep += "/d";
+  for (const std::string& path :
+       {deep, deep + "/d", std::string(kMaxNameBytes, 'n'), std::string(kMaxNameBytes + 1, 'n')}) {
+    manifest.directories = {path};
+    writer.Write("manifest", fmt::format("path-{}", path.size()), ManifestText(manifest));
+  }
   writer.Write(
       "manifest", "record",
       "backup 1\n{\"path\":\"db/a%20b\",\"id\":7,\"size\":10,\"mtime_ns\":-5,\"crc32c\":77}\n"

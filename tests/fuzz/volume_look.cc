@@ -12,7 +12,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::size_t kReadMax = 64 << 10;  // per file
-constexpr std::size_t kDepthMax = 8;
+constexpr std::size_t kReadDepthMax = 8;
 
 std::string ReadAll(const FileHandle& file) {
   const std::uint64_t size = file.size();  // a reader asks the device each time
@@ -29,19 +29,31 @@ void CheckEntry(Volume& volume, const std::string& path) {
   static_cast<void>(volume.Layout(path).has_value());
 }
 
-void Collect(Volume& volume, const std::string& directory, std::size_t depth, VolumeContents& contents) {
-  const auto entries = volume.List(directory);
-  if (!entries || depth > kDepthMax) return;
-  for (const DirectoryEntry& entry : *entries) {
-    const std::string path = directory + "/" + entry.name;
-    if (!volume.info().read_only) CheckEntry(volume, path);  // a reader asks the device each time
-    if (entry.stat.is_directory) {
-      contents[path + "/"] = "";
-      Collect(volume, path, depth + 1, contents);
-      continue;
+// Directories are listed at any depth that a path can lead to, files are read near the root.
+void Collect(Volume& volume, VolumeContents& contents) {
+  struct Pending {
+    std::string path;
+    FileId id;
+    std::size_t depth = 0;
+  };
+  std::vector<Pending> pending{{.path = "", .id = kRootDirectory}};
+  while (!pending.empty()) {
+    const Pending at = std::move(pending.back());
+    pending.pop_back();
+    const auto entries = volume.List(at.path, at.id);
+    if (!entries) continue;
+    for (const DirectoryEntry& entry : *entries) {
+      const std::string path = at.path + "/" + entry.name;
+      const bool near = at.depth <= kReadDepthMax;
+      if (near && !volume.info().read_only) CheckEntry(volume, path);  // a reader asks the device each time
+      if (entry.stat.is_directory) {
+        contents[path + "/"] = "";
+        if (path.size() <= kMaxPathBytes) pending.push_back({path, entry.stat.id, at.depth + 1});
+      } else if (near) {
+        const auto file = volume.OpenForRead(path);
+        contents[path] = file ? ReadAll(**file) : "error";
+      }
     }
-    const auto file = volume.OpenForRead(path);
-    contents[path] = file ? ReadAll(**file) : "error";
   }
 }
 
@@ -52,7 +64,7 @@ VolumeContents Look(Volume& volume) {
   static_cast<void>(volume.Zones());
   static_cast<void>(volume.notices());
   VolumeContents contents;
-  Collect(volume, "", 0, contents);
+  Collect(volume, contents);
   return contents;
 }
 
