@@ -1,4 +1,5 @@
 // A volume whose logs are on a second device.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <atomic>
