@@ -23,11 +23,11 @@ Json ToJson(const ZoneStatus& zone, const Geometry& geometry) {
           {"phase", PhaseName(zone.phase)}};
 }
 
-Json ToJson(const std::vector<Extent>& extents) {
-  Json list = Json::array();
+void PrintExtents(std::string_view key, const std::vector<Extent>& extents, JsonStream& out) {
+  out.OpenArray(key);
   for (const Extent& extent : extents)
-    list.push_back({{"start", extent.place.value}, {"length", extent.length}});
-  return list;
+    out.Element({{"start", extent.place.value}, {"length", extent.length}});
+  out.Close();
 }
 
 class DumpAction : public Action {
@@ -84,16 +84,18 @@ class DumpAction : public Action {
     if (!layout && layout.error().code() == Code::kNotFound) return {};  // deleted by a concurrent writer
     if (!layout) return Fail(layout.error());
     const FileStat& stat = names.front()->stat;
-    Json paths = Json::array();
-    for (const VolumeFile* name : names) paths.push_back(name->path);
-    out.Element({{"id", stat.id.value},
-                 {"size", stat.size},
-                 {"hint", static_cast<int>(stat.lifetime)},
-                 {"filename", std::move(paths)},
-                 {"extents", ToJson(layout->extents)},
-                 {"frames", ToJson(layout->frames)},
-                 {"shape", stat.shape == FileShape::kFramed ? "framed" : "plain"},
-                 {"mtime", stat.mtime_seconds}});
+    out.OpenElement();
+    out.Member("id", stat.id.value);
+    out.Member("size", stat.size);
+    out.Member("hint", static_cast<int>(stat.lifetime));
+    out.OpenArray("filename");
+    for (const VolumeFile* name : names) out.Element(name->path);
+    out.Close();
+    PrintExtents("extents", layout->extents, out);
+    PrintExtents("frames", layout->frames, out);
+    out.Member("shape", stat.shape == FileShape::kFramed ? "framed" : "plain");
+    out.Member("mtime", stat.mtime_seconds);
+    out.Close();
     return {};
   }
 

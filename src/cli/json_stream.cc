@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/assert.h"
 
 namespace zenfs {
@@ -19,17 +21,31 @@ JsonStream::JsonStream(Console& console) : console_(console) {
 void JsonStream::Member(std::string_view key, const Json& value) {
   Begin();
   WriteKey(key);
-  WriteValue(value, fmt::format("{}/{}", levels_.back().pointer, key));
+  WriteValue(value, PointerTo(key));
 }
 
-void JsonStream::OpenObject(std::string_view key) { Open(key, '{', '}'); }
+void JsonStream::OpenObject(std::string_view key) {
+  Begin();
+  WriteKey(key);
+  Open('{', '}', PointerTo(key));
+}
 
-void JsonStream::OpenArray(std::string_view key) { Open(key, '[', ']'); }
+void JsonStream::OpenArray(std::string_view key) {
+  Begin();
+  WriteKey(key);
+  Open('[', ']', PointerTo(key));
+}
 
 void JsonStream::Element(const Json& value) {
-  const std::size_t index = levels_.back().count;
+  const std::string pointer = PointerTo(fmt::to_string(levels_.back().count));
   Begin();
-  WriteValue(value, fmt::format("{}/{}", levels_.back().pointer, index));
+  WriteValue(value, pointer);
+}
+
+void JsonStream::OpenElement() {
+  std::string pointer = PointerTo(fmt::to_string(levels_.back().count));
+  Begin();
+  Open('{', '}', std::move(pointer));
 }
 
 void JsonStream::Close() {
@@ -50,11 +66,13 @@ void JsonStream::End() {
   held_.clear();
 }
 
-void JsonStream::Open(std::string_view key, char opened_by, char closed_by) {
-  Begin();
-  WriteKey(key);
+void JsonStream::Open(char opened_by, char closed_by, std::string pointer) {
   Write(std::string_view(&opened_by, 1));
-  levels_.push_back({.closed_by = closed_by, .pointer = fmt::format("{}/{}", levels_.back().pointer, key)});
+  levels_.push_back({.closed_by = closed_by, .pointer = std::move(pointer)});
+}
+
+std::string JsonStream::PointerTo(std::string_view key) const {
+  return fmt::format("{}/{}", levels_.back().pointer, key);
 }
 
 void JsonStream::WriteKey(std::string_view key) { Write(fmt::format("\"{}\": ", key)); }

@@ -28,6 +28,7 @@ class JsonStream {
   void OpenArray(std::string_view key);
   // In an array.
   void Element(const Json& value);
+  void OpenElement();  // an object
   // Closes the innermost object or array.
   void Close();
   // After all others are closed.
@@ -40,7 +41,8 @@ class JsonStream {
     std::size_t count = 0;
   };
 
-  void Open(std::string_view key, char opened_by, char closed_by);
+  void Open(char opened_by, char closed_by, std::string pointer);
+  std::string PointerTo(std::string_view key) const;
   void WriteKey(std::string_view key);
   // Begins a member or element: comma, line end and indent.
   void Begin();

@@ -11,16 +11,25 @@
 //                              truncate P BYTES
 //   volume_tool device PATH    write ZONE BYTES SEED
 //                              deep DEPTH NAME      adds a chain of directories, which paths may be too long to lead into
+//                              files COUNT     of a fresh volume: /dir-N/N.sst, each of one block of zeros. Commits many at once,
+//                                              because a sync of each would take minutes for a million
+//                              damage NAMES EXTENTS    of a fresh volume: a file with NAMES long names, whose EXTENTS extents are
+//                                              all at one unwritten place
 //
 // The device is held until standard input ends, so that a test can see what a second writer is told.
+#include <fmt/format.h>
+
 #include <iostream>
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "discovery/volume_device.h"
+#include "metalog/metalog.h"
+#include "metalog/probe.h"
 #include "testing/deep_tree.h"
 #include "volume/volume.h"
 
@@ -131,6 +140,61 @@ Result<std::uint64_t> OnVolume(Volume& volume, OpenFiles& open, std::istream& wo
   return 0;
 }
 
+Result<std::uint64_t> MakeFiles(ZonedDevice& device, std::uint64_t count) {
+  constexpr std::uint64_t kFirstId = 1'000'000'000;
+  constexpr std::uint64_t kPerDirectory = 5000;  // and commit
+  const Geometry& geometry = device.geometry();
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
+  ZENFS_ASSIGN_OR_RETURN(const auto log, Metalog::Open(device, superblock, {}));
+  std::vector<Edit> edits{RaiseCounters{.next_id = 2 * kFirstId, .next_generation = 0}};
+  FileId directory;
+  ZoneId zone(geometry.zone_count);
+  std::uint64_t at = geometry.zone_size;  // in the zone
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i % kPerDirectory == 0) {
+      if (i != 0) ZENFS_RETURN_IF_ERROR(log->Commit(std::exchange(edits, {})));
+      directory = FileId(kFirstId + i);
+      edits.emplace_back(
+          CreateDirectory{directory, kRootDirectory, fmt::format("dir-{}", i / kPerDirectory)});
+    }
+    if (at == geometry.zone_size) {
+      zone = ZoneId(zone.value - 1);
+      at = 0;
+      ZENFS_RETURN_IF_ERROR(device.Finish(zone));
+    }
+    const FileId id(kFirstId + count + i);
+    const Extent extent{
+        .file_offset = 0, .place = geometry.ZoneStart(zone) + at, .length = geometry.block_size};
+    edits.emplace_back(CreateFile{.id = id});
+    edits.emplace_back(LinkFile{directory, fmt::format("{:06}.sst", i), id});
+    edits.emplace_back(
+        SetExtents{.id = id, .from_offset = 0, .extents = {extent}, .size = geometry.block_size});
+    at += geometry.block_size;
+  }
+  ZENFS_RETURN_IF_ERROR(log->Commit(std::move(edits)));
+  return count;
+}
+
+Result<std::uint64_t> MakeDamage(ZonedDevice& device, std::uint64_t names, std::uint64_t extents) {
+  constexpr FileId kId(1'000'000);
+  const Geometry& geometry = device.geometry();
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
+  ZENFS_ASSIGN_OR_RETURN(const auto log, Metalog::Open(device, superblock, {}));
+  std::vector<Edit> edits{RaiseCounters{.next_id = 2 * kId.value, .next_generation = 0},
+                          CreateFile{.id = kId}};
+  for (std::uint64_t i = 0; i < names; ++i)
+    edits.emplace_back(LinkFile{kRootDirectory, fmt::format("{:x<200}", i), kId});
+  SetExtents all{.id = kId, .from_offset = 0, .extents = {}, .size = extents * geometry.block_size};
+  const DeviceOffset place = geometry.ZoneStart(ZoneId(geometry.zone_count - 1));
+  for (std::uint64_t i = 0; i < extents; ++i) {
+    all.extents.push_back(
+        {.file_offset = i * geometry.block_size, .place = place, .length = geometry.block_size});
+  }
+  edits.emplace_back(std::move(all));
+  ZENFS_RETURN_IF_ERROR(log->Commit(std::move(edits)));
+  return names + extents;
+}
+
 Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   std::string verb;
   std::string name;
@@ -142,8 +206,12 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
     ZENFS_RETURN_IF_ERROR(MakeDeepTree(device, bytes, name));
     return 0;
   }
+  if (verb == "files" && words >> bytes) return MakeFiles(device, bytes);
+  if (verb == "damage" && words >> bytes >> seed) return MakeDamage(device, bytes, seed);
   if (verb != "write" || !(words >> zone >> bytes >> seed)) {
-    return Fail(Code::kInvalidArgument, "no such request: " + verb);
+    return Fail(
+        Code::kInvalidArgument,
+        "the requests are: write ZONE BYTES SEED, files COUNT, deep DEPTH NAME, damage NAMES EXTENTS");
   }
   const auto data = Pattern(bytes, seed);
   AlignedBuffer buffer(bytes);
