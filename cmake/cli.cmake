@@ -55,6 +55,9 @@ function(zenfs_add_cli_tests)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})
   endforeach()
+  if(NOT ZENFS_SANITIZE)  # their runtime reserves more address space than any limit of this test
+    zenfs_python_test(cli_memory tests/cli/memory_test.py ENVIRONMENT ${environment})
+  endif()
   zenfs_add_host_faults()
 endfunction()
 

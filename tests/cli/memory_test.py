@@ -1,0 +1,146 @@
+"""The memory of each verb stays within the budget of docs/use/memory.md, and a verb without memory ends with one line."""
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import unittest
+
+from cli_case import ZENFS, CliCase, VolumeTool
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/use/memory.md"
+MIB = 1 << 20
+FILES = 100_000
+ZONES = 262_144
+
+# One verb or more of each row of the page's table. A row is named by its first verb.
+VERBS = {
+    "devices": [["ls-uuid"], ["devices"], ["buffers"]],
+    "df": [["df"], ["fs-info"], ["list", "--recursive"], ["list", "--recursive", "--json"], ["zones"], ["zones", "--json"],
+           ["zones", "--svg=-"], ["dump"], ["check"], ["check", "--repair", "--dry-run"], ["scrub"]],
+    "rename": [["rename", "--src_file=dir-0/000000.sst", "--dest_file=moved"]],
+}
+
+
+def budgets():
+    """Bytes of address space, by row: (fixed, per zone, per file)."""
+    table = {}
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `") and len(cells) == 4:
+            first = cells[0].split("`")[1]
+            table[first] = (int(cells[1].removesuffix(" MiB")) * MIB, int(cells[2]), int(cells[3]))
+    return table
+
+
+class MemoryCase(CliCase):
+    def run_within(self, limit, words):
+        def confine():
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "ZENFS_DEVICES_FILE": "/dev/null", "MALLOC_ARENA_MAX": "1"}
+        return subprocess.run([ZENFS, *words, f"--emu={self.image}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
+                              stdin=subprocess.DEVNULL, timeout=120, preexec_fn=confine, check=False)
+
+    def tool(self, request):
+        with VolumeTool("device", self.image) as tool:
+            self.assertTrue(tool.request(request).startswith("ok"), request)
+
+    def make(self, *geometry):
+        self.ok("emu", "create", self.image, "--max-open=14", "--max-active=14", *geometry)
+        self.ok("mkfs", f"--emu={self.image}")
+
+
+class Budgets(MemoryCase):
+    def check_all(self, zones, files):
+        table = budgets()
+        self.assertEqual(list(table), list(VERBS))
+        for row, (fixed, per_zone, per_file) in table.items():
+            limit = fixed + zones * per_zone + files * per_file
+            for words in VERBS[row]:
+                if words[0] == "rename" and files == 0:
+                    continue
+                with self.subTest(words=words, limit=limit):
+                    done = self.run_within(limit, words)
+                    self.assertEqual((done.returncode, done.stderr), (0, b""))
+                    self.refused_within(fixed + (limit - fixed) // 8, words)
+
+    def refused_within(self, limit, words):
+        done = self.run_within(limit, words)
+        # That may do for a verb that shares its row with larger ones.
+        if done.returncode == 0:
+            return
+        self.assertGreater(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr.decode(), rf"\Azenfs {words[0]}: [^\n]*memory[^\n]*\n\Z")
+
+    def test_of_many_files(self):
+        self.make("--zones=64", "--zone-size=64M")
+        self.tool(f"files {FILES}")
+        self.check_all(64, FILES)
+
+    def test_of_many_zones(self):
+        self.make(f"--zones={ZONES}", "--zone-size=64K")
+        self.check_all(ZONES, 0)
+
+
+class WithoutMemory(MemoryCase):
+    # A mount that needs a log switch takes memory for each file once more, in the log's own thread.
+    def test_a_mount_ends_with_one_line_wherever_memory_runs_out(self):
+        self.make("--zones=64", "--zone-size=64M")
+        self.tool(f"files {FILES}")
+        fixed, per_zone, per_file = budgets()["rename"]
+        budget = fixed + 64 * per_zone + FILES * per_file
+        refused = 0
+        for part in range(1, 40):
+            done = self.run_within(16 * MIB + budget * part // 40, VERBS["rename"][0])
+            if done.returncode == 0:
+                break
+            refused += 1
+            self.assertGreater(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr.decode(), r"\Azenfs rename: [^\n]*memory[^\n]*\n\Z")
+        self.assertGreater(refused, 10)
+        self.assertEqual(self.ok_json("check", f"--emu={self.image}")["files"], FILES)
+
+
+class HostileMetadata(MemoryCase):
+    NAMES = 20_000
+    EXTENTS = 20_000
+
+    def setUp(self):
+        super().setUp()
+        self.make("--zones=24", "--zone-size=64M")
+        self.tool(f"damage {self.NAMES} {self.EXTENTS}")
+
+    def limit(self):
+        fixed, per_zone, per_file = budgets()["df"]
+        return fixed + 24 * per_zone + self.NAMES * (per_file + 4 * 200) + self.EXTENTS * 128
+
+    def test_findings_are_bounded_and_counted(self):
+        done = self.run_within(self.limit(), ["check"])
+        self.assertEqual((done.returncode, done.stderr), (1, b""))
+        lines = done.stdout.decode().splitlines()
+        # Each extent is behind the write pointer, and all but one overlap another.
+        self.assertEqual(lines[1000], f"{2 * self.EXTENTS - 1 - 1000} more errors, not listed")
+        self.assertLess(len(lines), 1010)
+        self.assertIn(f"and {self.NAMES - 3} more names", lines[0])
+
+        report = self.ok_json_of(1, "check")
+        self.assertEqual((report["clean"], len(report["findings"])), (False, 1000))
+        self.assertEqual(report["findings_omitted"], {"errors": 2 * self.EXTENTS - 1001, "warnings": 0, "notes": 0})
+        self.assertEqual((len(report["findings"][0]["paths"]), report["findings"][0]["more_paths"]), (3, self.NAMES - 3))
+
+    def ok_json_of(self, status, *words):
+        outcome = self.zenfs(*words, f"--emu={self.image}", "--json")
+        self.assertEqual(outcome.status, status, outcome.err)
+        return json.loads(outcome.out)
+
+    def test_no_verb_takes_more_than_its_budget(self):
+        for words in [["scrub"], ["dump"], ["list"], ["check", "--repair", "--dry-run"]]:
+            with self.subTest(words=words):
+                done = self.run_within(self.limit(), words)
+                self.assertIn(done.returncode, (0, 1))
+                self.assertEqual(done.stderr, b"")
+
+
+if __name__ == "__main__":
+    unittest.main()
