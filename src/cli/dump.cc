@@ -69,7 +69,8 @@ class DumpAction : public Action {
     std::vector<const VolumeFile*> names;
     for (const VolumeFile& file : tree.files) names.push_back(&file);
     const auto id_of = [](const VolumeFile* file) { return file->stat.id; };
-    std::ranges::stable_sort(names, {}, id_of);
+    // Names of one file stay in the order of the tree.
+    std::ranges::sort(names, {}, [&](const VolumeFile* file) { return std::pair(id_of(file), file); });
     for (auto first = names.begin(); first != names.end();) {
       const auto last = std::find_if(first, names.end(),
                                      [&](const VolumeFile* file) { return id_of(file) != id_of(*first); });

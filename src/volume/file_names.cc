@@ -37,7 +37,11 @@ const FileNames::Index& FileNames::Built() const {
       index.directories.push_back({.parent = at, .name = &text});
     }
   }
-  std::ranges::stable_sort(index.names, {}, &Name::id);
+  // Names of one file stay in the order in which they were found.
+  std::ranges::sort(index.names, [](const Name& a, const Name& b) {
+    if (a.id != b.id) return a.id < b.id;
+    return a.directory != b.directory ? a.directory < b.directory : *a.text < *b.text;
+  });
   return index_.emplace(std::move(index));
 }
 
