@@ -123,7 +123,7 @@ def a_backup_beside_a_running_server_is_restored(kit):
     other.stop()
 
 
-@case()
+@case(short=True)
 def only_a_checkpoint_that_the_engine_made_is_removed(kit):
     """rocksdb_fs_remove_checkpoint refuses the live database, also with its LOCK in an aux directory, and any other directory"""
     aux = kit.directory / "aux"
