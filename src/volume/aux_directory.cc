@@ -89,16 +89,20 @@ Result<AuxDirectory::Entry> AuxDirectory::EntryIn(HostDirectory directory, std::
   return Entry{.directory = std::move(directory), .name = name, .found = *stat};
 }
 
-Result<std::optional<AuxDirectory::Entry>> AuxDirectory::Look(std::string_view path) const {
+Result<std::optional<HostDirectory>> AuxDirectory::EnterBelow(const std::string& directory) const {
   ZENFS_ASSIGN_OR_RETURN(HostDirectory at, Enter());
-  if (path.size() >= PATH_MAX) return std::nullopt;  // the host can't have it
-  if (const std::string parent = Split(path).first; !parent.empty()) {
-    auto entered = at.EnterTrusted(parent);
-    if (!entered && entered.error().code() == Code::kNotFound) return std::nullopt;
-    if (!entered) return Fail(Unusable(entered.error().ToString()));
-    at = *std::move(entered);
-  }
-  return EntryIn(std::move(at), path);
+  if (directory.empty()) return at;
+  if (directory.size() >= PATH_MAX) return std::nullopt;  // the host can't have it
+  auto entered = at.EnterTrusted(directory);
+  if (entered) return *std::move(entered);
+  if (entered.error().code() == Code::kNotFound) return std::nullopt;
+  return Fail(Unusable(entered.error().ToString()));
+}
+
+Result<std::optional<AuxDirectory::Entry>> AuxDirectory::Look(std::string_view path) const {
+  ZENFS_ASSIGN_OR_RETURN(std::optional<HostDirectory> at, EnterBelow(Split(path).first));
+  if (!at || path.size() >= PATH_MAX) return std::nullopt;  // the host can't have a longer one
+  return EntryIn(*std::move(at), path);
 }
 
 Result<AuxDirectory::Entry> AuxDirectory::Existing(std::string_view path) const {
@@ -135,20 +139,14 @@ Result<HostStat> AuxDirectory::Find(std::string_view path) const {
 
 Result<std::map<std::string, HostStat>> AuxDirectory::List(std::string_view directory) const {
   std::map<std::string, HostStat> files;
-  ZENFS_ASSIGN_OR_RETURN(HostDirectory at, Enter());
-  if (!directory.empty()) {
-    if (directory.size() >= PATH_MAX) return files;  // the host can't have it
-    auto entered = at.EnterTrusted(std::string(directory));
-    if (!entered && entered.error().code() == Code::kNotFound) return files;
-    if (!entered) return Fail(Unusable(entered.error().ToString()));
-    at = *std::move(entered);
-  }
-  const auto names = at.List("");
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<HostDirectory> at, EnterBelow(std::string(directory)));
+  if (!at) return files;
+  const auto names = at->List("");
   if (!names && names.error().code() == Code::kNotFound) return files;
   if (!names) return Fail(names.error());
   for (const std::string& name : *names) {
     if (!Keeps(name)) continue;
-    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, at.Stat(name));
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, at->Stat(name));
     if (stat.kind == Kind::kFile) files.emplace(name, stat);
   }
   return files;

@@ -66,6 +66,8 @@ class AuxDirectory {
     std::string name;
     HostStat found;  // a regular file, a directory of ours, or kMissing
   };
+  // The directory of that path in DIR; nothing if it does not exist.
+  [[nodiscard]] Result<std::optional<HostDirectory>> EnterBelow(const std::string& directory) const;
   // Nothing if a directory of the path does not exist.
   [[nodiscard]] Result<std::optional<Entry>> Look(std::string_view path) const;
   // The entry of an existing path. Errors: kNotFound.
