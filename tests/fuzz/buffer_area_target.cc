@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/crc32c.h"
 #include "base/random.h"
 #include "buffer_area_input.h"
@@ -23,7 +25,9 @@ constexpr std::size_t kFileMax = std::size_t{1} << 20;
 // The file on the tmpfs for all inputs of this process.
 class File {
  public:
-  File() : fd_(::open(place_.path().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
+  File() {
+    std::filesystem::create_directory(directory_.path());
+    fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     Require(fd_ >= 0, "a file on a tmpfs can be made");
   }
 
@@ -36,12 +40,14 @@ class File {
     Require(sized && ::pwrite(fd_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
             "the file can be written");
   }
-  const std::string& path() const { return place_.path(); }
+  const std::string& path() const { return path_; }
 
  private:
   static constexpr uid_t kOther = 65534;
-  const ScratchPath place_;
-  const int fd_;
+  const ScratchPath directory_;
+  const std::string path_ =
+      fmt::format("{}/{}{:016x}", directory_.path(), BufferAreaNamePrefix(kBufferAreaIdentity), 1);
+  int fd_;
   uid_t owner_ = geteuid();
 };
 
