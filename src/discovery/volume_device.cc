@@ -51,7 +51,10 @@ Result<LogDevice> LookAt(const DeviceUri& uri) {
   ZENFS_ASSIGN_OR_RETURN(const auto device, OpenLogs(uri, OpenMode::kReadOnly));
   LogDevice logs{
       .uri = uri, .identity = device->identity(), .owner = device->owner(), .superblock = {}, .record = {}};
-  ZENFS_ASSIGN_OR_RETURN(logs.superblock, FindSuperblock(*device));
+  Result<Superblock> superblock = FindLogSuperblock(*device);
+  if (!superblock) superblock = FindSuperblock(*device);  // for the reason
+  if (!superblock) return Fail(superblock.error());
+  logs.superblock = *std::move(superblock);
   if (logs.superblock.is_log_device()) {
     ZENFS_ASSIGN_OR_RETURN(logs.record, ReadPairRecord(*device, logs.superblock));
   }
@@ -276,7 +279,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(const DeviceUri& uri, Open
                          ChooseLogDevice(main, *device, volume, named, places));
   if (!log_uri) return device;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> logs, OpenLogs(*log_uri, mode));
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindSuperblock(*logs));
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(*logs));
   if (volume && !HasLogsOf(superblock, *volume)) {
     return Missing(main, *volume, Code::kBusy, fmt::format("and {} was changed meanwhile", NameOf(*log_uri)));
   }

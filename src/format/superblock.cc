@@ -138,7 +138,9 @@ Status CheckPeer(const Superblock& s) {
 
 Status CheckZones(const Superblock& s) {
   const auto& zones = s.metadata_zones;
-  const std::uint32_t end = s.has_log_device() ? s.zone_count - s.log_zones : s.zone_count;
+  const std::uint32_t end = s.has_log_device()  ? s.zone_count - s.log_zones
+                            : s.is_log_device() ? s.first_log_zone.value
+                                                : s.zone_count;
   if (zones.empty() || zones.size() > kMaxMetadataZones) {
     return Fail(Code::kInvalidArgument, fmt::format("superblock: {} metadata zones, 1 to {} are possible",
                                                     zones.size(), kMaxMetadataZones));

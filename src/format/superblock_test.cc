@@ -140,6 +140,10 @@ TEST(SuperblockFormat, TwoDevicesThatContradictTheFeaturesAreRefused) {
   EXPECT_TRUE(refused([](Superblock& s) { s.peer.clear(); }));
   EXPECT_TRUE(refused([](Superblock& s) { s.peer.assign(kMaxPeerBytes + 1, 'x'); }));
   EXPECT_TRUE(refused([](Superblock& s) { s.metadata_zones = {ZoneId(50)}; })) << "a zone of the logs";
+  EXPECT_TRUE(refused([](Superblock& s) {
+    s.incompatible = kIsLogDevice;
+    s.metadata_zones = {ZoneId(0), ZoneId(1), ZoneId(2)};
+  })) << "a zone of the logs on their own device";
 }
 
 TEST(SuperblockFormat, CloneDiffersInUuidAndAuxPathOnly) {

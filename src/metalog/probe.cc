@@ -151,11 +151,11 @@ Error NotFound(ZonedDevice& device) {
   return Error(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
 }
 
-}  // namespace
-
-Result<Superblock> FindSuperblock(ZonedDevice& device) {
+// The first copy in a metadata zone of its own; with `only_logs` of those of a log device.
+Result<Superblock> FindCopy(ZonedDevice& device, bool only_logs) {
   const Geometry& geometry = device.geometry();
   std::optional<Error> worst;
+  bool has_other = false;
   AlignedBuffer buffer(RoundUp(kSuperblockBytes, geometry.block_size));
   buffer.Resize(buffer.capacity());
   std::size_t looked_at = 0;
@@ -167,16 +167,28 @@ Result<Superblock> FindSuperblock(ZonedDevice& device) {
     if (info.WrittenBytes() < buffer.size()) continue;
     const Result<Superblock> found = ReadCopy(device, info, buffer);
     if (found) {
-      if (std::ranges::find(found->metadata_zones, zone) != found->metadata_zones.end()) return found;
-      continue;  // not a metadata zone of that volume: a remainder of an earlier one
+      if (std::ranges::find(found->metadata_zones, zone) == found->metadata_zones.end())
+        continue;  // not a metadata zone of that volume: a remainder of an earlier one
+      if (!only_logs || found->is_log_device()) return found;
+      has_other = true;
+      continue;
     }
     if (!worst || Weight(found.error().code()) > Weight(worst->code())) {
       worst = found.error().With(fmt::format("{}: zone {}", device.name(), i));
     }
   }
   if (worst && worst->code() != Code::kNotFound) return Fail(*worst);
+  if (has_other) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} has a ZenFS, but not the logs of another device", device.name()));
+  }
   return Fail(NotFound(device));
 }
+
+}  // namespace
+
+Result<Superblock> FindSuperblock(ZonedDevice& device) { return FindCopy(device, /*only_logs=*/false); }
+Result<Superblock> FindLogSuperblock(ZonedDevice& device) { return FindCopy(device, /*only_logs=*/true); }
 
 Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
   Result<Superblock> found = FindSuperblock(device);

@@ -19,6 +19,9 @@ namespace zenfs {
 [[nodiscard]] Result<Superblock> ProbeSuperblock(ZonedDevice& device);
 // The same for any single device, also one of two. Does not compare the geometry.
 [[nodiscard]] Result<Superblock> FindSuperblock(ZonedDevice& device);
+// The same for the second of two devices: takes no copy that is of another device, such as the main one. Errors: also
+// kInvalidArgument if there is only such a copy.
+[[nodiscard]] Result<Superblock> FindLogSuperblock(ZonedDevice& device);
 
 // A zone that may hold a copy of the superblock.
 struct SuperblockCopy {

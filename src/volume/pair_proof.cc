@@ -41,7 +41,7 @@ Result<std::optional<PairRecord>> PairRecordOf(ZonedDevice& joined) {
   ZonedDevice* const logs = joined.parts().logs;
   if (logs == nullptr) return std::nullopt;
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(*logs);
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindSuperblock(*guarded));
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(*guarded));
   return ReadPairRecord(*guarded, superblock);
 }
 
@@ -145,7 +145,7 @@ Status PairRenewal::Settle() { return record_ ? Write(false) : Status(); }
 Status PairRenewal::Write(bool offered) {
   record_->offered = offered;
   ZonedDevice& logs = *joined_.parts().logs;
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindSuperblock(logs));
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(logs));
   if (Status written = WritePairRecord(logs, superblock, *record_); !written.ok())
     return Fail(written.error().With("writing the key of the pair of devices"));
   return {};

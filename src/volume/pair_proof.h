@@ -32,7 +32,7 @@ enum class PairVerdict {
 };
 [[nodiscard]] PairVerdict JudgePair(const PairClaim& main, const std::optional<PairRecord>& logs);
 
-// The newest record on the second device of `joined`. Errors: those of FindSuperblock and ReadPairRecord.
+// The newest record on the second device of `joined`. Errors: those of FindLogSuperblock and ReadPairRecord.
 [[nodiscard]] Result<std::optional<PairRecord>> PairRecordOf(ZonedDevice& joined);
 // The error for a verdict other than kTogether: kInvalidArgument, with the wrong device, the reason and what to do.
 [[nodiscard]] std::unexpected<Error> PairRefusal(const ZonedDevice& joined, const PairClaim& main,

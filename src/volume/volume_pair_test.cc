@@ -102,6 +102,28 @@ TEST(VolumePair, OneZoneWithTheKeyMayBeLost) {
   }
 }
 
+// Its metadata zones are numbered as on the main device: the third has logs here.
+TEST(VolumePair, ACopyOfTheMainDevicesSuperblockOnTheLogDeviceCostsNoLogs) {
+  const DevicePair pair;
+  pair.Session("1.log");
+  Superblock of_main = *FindSuperblock(*pair.main);
+  of_main.metadata_zones = {ZoneId(0), ZoneId(1), ZoneId(2), ZoneId(3)};
+  AlignedBuffer block(4096);
+  block.Append(AsBytes(EncodeSuperblock(of_main)));
+  ASSERT_TRUE(IsOk(pair.logs->Reset(ZoneId(0))));
+  ASSERT_TRUE(IsOk(pair.logs->Write(DeviceOffset(0), block.View())));
+  pair.Session("2.log");
+  for (std::uint64_t i = 0; i < kPairRecordsPerZone; ++i) pair.Session("3.log");
+  const auto volume = pair.MountReader();
+  ASSERT_TRUE(IsOk(volume));
+  for (const std::string log : {"1.log", "2.log"}) {
+    const auto text = GetFile(**volume, log);
+    ASSERT_TRUE(IsOk(text));
+    EXPECT_EQ(*text, log);
+  }
+  EXPECT_TRUE(FindSuperblock(*pair.logs)->is_log_device()) << "a full zone is begun again";
+}
+
 // As versions before 2026-11-28 left it: no key, and the zones of the superblock finished.
 DevicePair WithoutAKey() {
   DevicePair pair;

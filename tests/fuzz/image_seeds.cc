@@ -82,6 +82,15 @@ void WriteImageSeeds(SeedWriter& writer) {
         PutRaw(out, other);
         WriteEach(writer, fmt::format("{}-partner-{}", name, other), begin, out);
       }
+      for (std::uint32_t zone = bases[shape].log_device.zones; zone > 0;
+           --zone) {  // a superblock of the main device
+        std::string out;
+        PutRaw(out, static_cast<std::uint8_t>(Mutation::kSplice));
+        PutRaw(out, static_cast<std::uint8_t>(bases[shape].geometry.zones - zone));
+        PutRaw(out, static_cast<std::uint8_t>(age));
+        PutRaw(out, static_cast<std::uint8_t>(first));
+        WriteEach(writer, fmt::format("{}-main-copy-{}", name, zone), begin, out);
+      }
       for (const auto& [levels, name_bytes] : {std::pair(63, 1), std::pair(40, 103), std::pair(17, 255)}) {
         std::string out;
         for (std::uint32_t zone = first; zone < first + 3; ++zone) {  // all copies of the log
