@@ -11,6 +11,7 @@
 
 #include "backends/open_device.h"
 #include "base/boot_id.h"
+#include "base/sync_point.h"
 #include "device/joined_device.h"
 #include "discovery/contents.h"
 #include "metalog/pair_zones.h"
@@ -153,14 +154,14 @@ class LogDeviceSearch {
  public:
   LogDeviceSearch(const MainDevice& main, const SearchPlaces& places) : main_(main), places_(places) {}
 
-  Result<DeviceUri> Run() {
+  Result<LogDevice> Run() {
     LookAtNamed();
     if (own_.empty() && moved_.empty()) LookAtKnown();
-    const std::vector<DeviceUri>& found = own_.empty() ? moved_ : own_;
+    const std::vector<LogDevice>& found = own_.empty() ? moved_ : own_;
     if (found.size() == 1) return found.front();
     if (found.size() > 1) {
       return Missing(main_.uri, main_.superblock, Code::kInvalidArgument,
-                     fmt::format("and both {} and {} have them", NameOf(found[0]), NameOf(found[1])));
+                     fmt::format("and both {} and {} have them", NameOf(found[0].uri), NameOf(found[1].uri)));
     }
     if (refused_) return Fail(*refused_);
     if (!unusable_)
@@ -208,9 +209,9 @@ class LogDeviceSearch {
     if (!logs.identity.empty() && !seen_.insert(logs.identity).second) return;
     const Bond bond = BondOf(main_, logs);
     if (bond == Bond::kOwn) {
-      own_.push_back(logs.uri);
+      own_.push_back(logs);
     } else if (bond == Bond::kMoved) {
-      moved_.push_back(logs.uri);
+      moved_.push_back(logs);
     } else if (!refused_) {
       refused_ = RefuseBond(main_, logs, bond).error();
     }
@@ -219,8 +220,8 @@ class LogDeviceSearch {
   const MainDevice& main_;
   const SearchPlaces& places_;
   std::set<std::string> seen_;  // identities
-  std::vector<DeviceUri> own_;
-  std::vector<DeviceUri> moved_;
+  std::vector<LogDevice> own_;
+  std::vector<LogDevice> moved_;
   std::optional<Error> refused_;
   std::optional<Error> unusable_;  // the device that mkfs knew
 };
@@ -242,20 +243,20 @@ Status CheckNamed(const DeviceUri& main, const Result<Superblock>& volume, const
 }
 
 // Nothing if `device`, which `main` names, has its own logs.
-Result<std::optional<DeviceUri>> ChooseLogDevice(const DeviceUri& main, const ZonedDevice& device,
+Result<std::optional<LogDevice>> ChooseLogDevice(const DeviceUri& main, const ZonedDevice& device,
                                                  const Result<Superblock>& volume,
                                                  const std::optional<DeviceUri>& named,
                                                  const SearchPlaces& places) {
   if (named) {
-    const Result<LogDevice> logs = LookAt(*named);
+    Result<LogDevice> logs = LookAt(*named);
     if (!logs) return Fail(logs.error().With("option waldev"));
     ZENFS_RETURN_IF_ERROR(CheckNamed(main, volume, *named, logs->superblock));
-    return named;
+    return *std::move(logs);
   }
   if (!volume || !volume->has_log_device()) return std::nullopt;
   const MainDevice of_main{
       .uri = main, .identity = device.identity(), .owner = device.owner(), .superblock = *volume};
-  ZENFS_ASSIGN_OR_RETURN(DeviceUri found, LogDeviceSearch(of_main, places).Run());
+  ZENFS_ASSIGN_OR_RETURN(LogDevice found, LogDeviceSearch(of_main, places).Run());
   return found;
 }
 
@@ -275,13 +276,20 @@ Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(const DeviceUri& uri, Open
   ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> named, TakeLogDevice(main));
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, OpenDevice(main, mode, unclaimed));
   const Result<Superblock> volume = FindSuperblock(*device);
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri,
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<LogDevice> chosen,
                          ChooseLogDevice(main, *device, volume, named, places));
-  if (!log_uri) return device;
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> logs, OpenLogs(*log_uri, mode));
+  if (!chosen) return device;
+  SyncPoint::Reach("OpenVolumeDevice:chosen");
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> logs, OpenLogs(chosen->uri, mode));
+  // The name may lead to another device by now, which nobody has judged.
+  if (logs->identity() != chosen->identity || logs->owner() != chosen->owner) {
+    return Fail(Code::kBusy,
+                fmt::format("{}: another device has taken its name; try again", NameOf(chosen->uri)));
+  }
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(*logs));
   if (volume && !HasLogsOf(superblock, *volume)) {
-    return Missing(main, *volume, Code::kBusy, fmt::format("and {} was changed meanwhile", NameOf(*log_uri)));
+    return Missing(main, *volume, Code::kBusy,
+                   fmt::format("and {} was changed meanwhile", NameOf(chosen->uri)));
   }
   return JoinDevices(std::move(device), std::move(logs), superblock.first_log_zone);
 }

@@ -8,6 +8,7 @@
 
 #include "backends/open_device.h"
 #include "base/boot_id.h"
+#include "base/sync_point.h"
 #include "discovery/contents.h"
 #include "discovery/discovery_test_util.h"
 #include "metalog/pair_zones.h"
@@ -125,6 +126,24 @@ TEST_F(VolumeDeviceTest, AnotherDeviceUnderTheNameIsNotTaken) {
               AllOf(HasSubstr("has not the logs"), HasSubstr("main.img")));
   const std::string other = MakeVolume("other.img", Uuid::Generate());
   EXPECT_THAT(ErrorOf(Open("main.img", "other.img"), Code::kInvalidArgument), HasSubstr("has not the logs"));
+}
+
+// Whoever may write in its directory could lead a privileged user's verb to a device of that user.
+TEST_F(VolumeDeviceTest, AnotherDeviceThatTakesTheNameAfterItWasJudgedIsNotOpened) {
+  MakePair("main.img", "logs.img");
+  Copy("logs.img", "other.img");
+  for (const char* const named : {"", "logs.img"}) {
+    const SyncPoint::Scope exchange([&](std::string_view point) {
+      if (point != "OpenVolumeDevice:chosen") return;
+      Move("logs.img", "kept.img");
+      std::filesystem::create_symlink(directory_.File("other.img"), directory_.File("logs.img"));
+    });
+    EXPECT_THAT(ErrorOf(Open("main.img", named), Code::kBusy),
+                HasSubstr("another device has taken its name"));
+    std::filesystem::remove(directory_.File("logs.img"));
+    Move("kept.img", "logs.img");
+  }
+  ExpectJoined(Open("main.img"), "logs.img");
 }
 
 TEST_F(VolumeDeviceTest, WaldevOfAVolumeWithItsOwnLogsIsRefused) {
