@@ -11,6 +11,7 @@
 
 #include "base/file_size_limit.h"
 #include "base/random.h"
+#include "base/sync_point.h"
 
 namespace zenfs {
 namespace {
@@ -80,7 +81,8 @@ Result<OutputPlace> FindPlace(const std::string& path) {
 Result<UniqueFd> TryOpen(const OutputPlace& place, int flags, const std::string& path) {
   // O_NONBLOCK: if a pipe has taken the name since, its other end is not waited for.
   flags |= O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (place.found ? 0 : O_CREAT | O_EXCL);
-  UniqueFd fd(::openat(place.directory.get(), place.name.c_str(), flags, 0600));
+  UniqueFd fd =
+      UniqueFd::Opened([&] { return ::openat(place.directory.get(), place.name.c_str(), flags, 0600); });
   if (!fd.valid()) {
     if (errno == (place.found ? ENOENT : EEXIST)) return UniqueFd();
     return FailErrno(errno, fmt::format("{} can't be written", path));
@@ -93,9 +95,11 @@ Result<UniqueFd> TryOpen(const OutputPlace& place, int flags, const std::string&
 
 }  // namespace
 
-Result<std::optional<HostStat>> FindOutput(const std::string& path) {
-  ZENFS_ASSIGN_OR_RETURN(OutputPlace place, FindPlace(path));
-  return place.found;
+Result<UniqueFd> OpenExistingOutput(const std::string& path) {
+  ZENFS_ASSIGN_OR_RETURN(const OutputPlace place, FindPlace(path));
+  if (!place.found) return UniqueFd();
+  SyncPoint::Reach("OpenExistingOutput:found");
+  return TryOpen(place, 0, path);
 }
 
 Result<UniqueFd> OpenOutput(const std::string& path, OutputUse use) {

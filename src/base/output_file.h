@@ -21,8 +21,9 @@
 
 namespace zenfs {
 
-// Returns what has the name now, if it may be replaced or written to; nothing if the name is free.
-[[nodiscard]] Result<std::optional<HostStat>> FindOutput(const std::string& path);
+// Opens what has the name now for reading and writing, if it may be replaced or written to. Invalid if the name is free. The
+// caller looks at and changes this descriptor: the name may lead elsewhere by now.
+[[nodiscard]] Result<UniqueFd> OpenExistingOutput(const std::string& path);
 
 // Opens the file at `path` for reading and writing, or makes an empty one with mode 600. The caller checks that the content
 // is its own kind before it changes anything.

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/sync_point.h"
 #include "testing/lower_file_size_limit.h"
 #include "testing/temp_directory.h"
 
@@ -56,7 +57,7 @@ class OutputFileTest : public testing::Test {
       EXPECT_EQ(opened.error().code(), code);
       EXPECT_THAT(opened.error().ToString(), HasSubstr(why));
     }
-    EXPECT_FALSE(FindOutput(path).ok());
+    EXPECT_FALSE(OpenExistingOutput(path).ok());
     EXPECT_EQ(Files(), files);
   }
 
@@ -120,6 +121,16 @@ TEST_F(OutputFileTest, ALinkIsNotFollowed) {
   ExpectRefused(Path("dangling"), Code::kInvalidArgument, "symbolic link, which is not followed");
   EXPECT_EQ(Text(Path("victim")), "precious");
   EXPECT_FALSE(fs::exists(Path("nothing")));
+}
+
+TEST_F(OutputFileTest, ALinkThatTakesTheNameMeanwhileIsNotFollowed) {
+  Put(Path("victim"), "precious");
+  Put(Path("file"), "own");
+  const SyncPoint::Scope exchange([&](std::string_view) {
+    fs::remove(Path("file"));
+    fs::create_symlink("victim", Path("file"));
+  });
+  EXPECT_FALSE(OpenExistingOutput(Path("file")).ok());
 }
 
 TEST_F(OutputFileTest, APipeIsNotOpenedSoItsOtherEndWaitsOn) {

@@ -38,18 +38,19 @@ bool SameFile(int one, int other) {
 
 // Opens and locks the file that the copy will replace. Invalid if there is none.
 Result<UniqueFd> LockReplaced(const std::string& path, bool overwrite, int from) {
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<HostStat> found, FindOutput(path));
-  if (!found) return UniqueFd();
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (fd.valid() && SameFile(fd.get(), from)) {
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenExistingOutput(path));
+  if (!fd.valid()) return fd;
+  if (SameFile(fd.get(), from)) {
     return Fail(Code::kInvalidArgument, fmt::format("{} is the device to clone", path));
   }
   if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it was not changed", path));
-  if (fd.valid() && found->size == 0) {
+  struct stat st{};
+  if (::fstat(fd.get(), &st) != 0) return FailErrno(errno, fmt::format("examine {}", path));
+  if (st.st_size == 0) {
     ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
     return fd;
   }
-  Result<OpenedEmulatedFile> old = OpenAndCheckEmulatedFile(path, OpenMode::kExclusive);
+  Result<OpenedEmulatedFile> old = CheckEmulatedFile(std::move(fd), path, OpenMode::kExclusive);
   if (old) return std::move(old->fd);
   return Fail(old.error().With(fmt::format("{} can't be replaced", path)));
 }

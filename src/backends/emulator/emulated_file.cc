@@ -190,10 +190,9 @@ Result<HeaderBytes> ReadHeader(const UniqueFd& fd, const std::string& path) {
 
 // Opens and locks the file that the new device replaces. Invalid if there is none.
 Result<UniqueFd> LockReplacedFile(const std::string& path, bool overwrite) {
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<HostStat> found, FindOutput(path));
-  if (!found) return UniqueFd();
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenExistingOutput(path));
+  if (!fd.valid()) return fd;
   if (!overwrite) return Fail(Code::kExists, fmt::format("{} exists already; it was not changed", path));
-  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, OpenMode::kExclusive));
   ZENFS_RETURN_IF_ERROR(LockEmulatedFile(fd, path));
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return FailErrno(errno, fmt::format("examine {}", path));
@@ -307,8 +306,13 @@ Status CreateEmulatedFile(const std::string& path, const EmulatorGeometry& geome
 }
 
 Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode) {
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, mode));
+  return CheckEmulatedFile(std::move(fd), path, mode);
+}
+
+Result<OpenedEmulatedFile> CheckEmulatedFile(UniqueFd fd, const std::string& path, OpenMode mode) {
   OpenedEmulatedFile file;
-  ZENFS_ASSIGN_OR_RETURN(file.fd, OpenFile(path, mode));
+  file.fd = std::move(fd);
   struct stat st{};
   if (::fstat(file.fd.get(), &st) != 0) return FailErrno(errno, fmt::format("examine {}", path));
   ZENFS_RETURN_IF_ERROR(CheckRegular(st, path));

@@ -85,6 +85,9 @@ struct OpenedEmulatedFile {
 
 // Opens, locks (kExclusive) and checks all but the zone words. Errors: those of OpenEmulatedFile.
 [[nodiscard]] Result<OpenedEmulatedFile> OpenAndCheckEmulatedFile(const std::string& path, OpenMode mode);
+// The same for a file that is open already.
+[[nodiscard]] Result<OpenedEmulatedFile> CheckEmulatedFile(UniqueFd fd, const std::string& path,
+                                                           OpenMode mode);
 
 // Takes the exclusive lock, which lasts as long as the open file. kBusy names the holder. Anybody
 // who may read the file can hold this lock: no lock of Linux needs more (a read lock of fcntl(2)

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "backends/emulator/emulated_file_test_util.h"
+#include "base/sync_point.h"
 #include "testing/device_data.h"
 #include "testing/forked_child.h"
 #include "testing/lower_file_size_limit.h"
@@ -50,6 +52,20 @@ class EmulatedFileTest : public testing::Test {
   TempDirectory directory;
   std::string path = directory.File("a.img");
 };
+
+TEST_F(EmulatedFileTest, ADeviceThatTakesTheNameOfAReplacedOneKeepsItsBytes) {
+  Create();
+  const std::string victim = directory.File("victim.img");
+  ASSERT_TRUE(CreateEmulatedFile(victim, Small(), false).ok());
+  const std::uint64_t bytes = std::filesystem::file_size(victim);
+  const SyncPoint::Scope exchange([&](std::string_view point) {
+    if (point != "OpenExistingOutput:found") return;
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(victim, path);
+  });
+  EXPECT_FALSE(CreateEmulatedFile(path, Small(), true, Timing::kNone, false, {.reserve = true}).ok());
+  EXPECT_EQ(std::filesystem::file_size(victim), bytes);
+}
 
 TEST_F(EmulatedFileTest, InfoReturnsTheCreatedGeometry) {
   Create();
