@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/shared_memory.h"
+#include "base/sync_point.h"
 
 namespace zenfs {
 namespace {
@@ -82,12 +83,19 @@ Status SetMode(int fd, mode_t mode, mode_t made_with, const std::string& path) {
   return FailErrno(errno, fmt::format("the mode of {} could not be set to {:o}", path, mode));
 }
 
-// Of a directory that was just made with HostDirectory::kDirectoryMode.
+// Of a directory that was just made with HostDirectory::kDirectoryMode, if it is still the one that has the name.
+Status SetModeOfMade(int fd, mode_t mode, const std::string& path) {
+  struct stat st{};
+  if (::fstat(fd, &st) != 0) return FailErrno(errno, path);
+  if (st.st_uid == ::geteuid()) return SetMode(fd, mode, HostDirectory::kDirectoryMode, path);
+  return Fail(Code::kPermission, fmt::format("{} was replaced by user {}", path, st.st_uid));
+}
+
 Status SetModeOfDirectory(int parent, const std::string& name, mode_t mode, const std::string& path) {
   if (mode == HostDirectory::kDirectoryMode) return {};
   const UniqueFd fd(::openat(parent, name.c_str(), kListing));
   if (!fd.valid()) return FailErrno(errno, path);
-  return SetMode(fd.get(), mode, HostDirectory::kDirectoryMode, path);
+  return SetModeOfMade(fd.get(), mode, path);
 }
 
 Status CheckOwn(const HostDirectory& directory) {
@@ -133,13 +141,20 @@ Result<HostDirectory> HostDirectory::Open(const std::string& path) {
 Result<HostDirectory> HostDirectory::OpenOrMake(const std::string& path, mode_t mode) {
   Result<HostDirectory> opened = Open(path);
   if (opened || !IsMissing(opened.error())) return opened;
-  const bool made = ::mkdir(path.c_str(), kDirectoryMode) == 0;
+  std::string name;
+  ZENFS_ASSIGN_OR_RETURN(const HostDirectory parent,
+                         OpenParentOf(path.substr(0, path.find_last_not_of('/') + 1), name));
+  const bool made = ::mkdirat(parent.fd_.get(), name.c_str(), kDirectoryMode) == 0;
   if (!made && errno != EEXIST) return FailErrno(errno, fmt::format("{} could not be made", path));
-  opened = Open(path);
-  if (opened && made) {
-    ZENFS_RETURN_IF_ERROR(SetMode(opened->fd_.get(), mode, kDirectoryMode, path));
-  }
-  return opened;
+  SyncPoint::Reach("HostDirectory::OpenOrMake:made");
+  if (!made) return Open(path);
+  // Another program may have taken the name since, for a link to a directory of somebody else.
+  UniqueFd fd = UniqueFd::Opened([&] { return ::openat(parent.fd_.get(), name.c_str(), kListing); });
+  if (!fd.valid() && (errno == ENOTDIR || errno == ELOOP))
+    return Fail(NotADirectoryError(parent.fd_.get(), name, path));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
+  ZENFS_RETURN_IF_ERROR(SetModeOfMade(fd.get(), mode, path));
+  return HostDirectory(std::move(fd), path);
 }
 
 Result<HostDirectory> HostDirectory::OpenParentOf(const std::string& path, std::string& name) {

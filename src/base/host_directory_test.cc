@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/sync_point.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs {
@@ -158,6 +159,26 @@ TEST_P(HostDirectoryTest, ModesDoNotDependOnTheUmask) {
   EXPECT_EQ(ModeOf(top_ + "/made"), 0755u);
   ASSERT_TRUE(directory_->MakeDirectory("a/group", 0700).ok());
   EXPECT_EQ(ModeOf(top_ + "/a/group"), 0750u);
+}
+
+TEST_P(HostDirectoryTest, ALinkThatTakesTheNameOfAMadeDirectoryIsNotFollowed) {
+  fs::create_directory(top_ + "/victim");
+  ::chmod((top_ + "/victim").c_str(), 0700);
+  const SyncPoint::Scope exchange([&](std::string_view) {
+    fs::remove(top_ + "/made");
+    fs::create_directory_symlink(top_ + "/victim", top_ + "/made");
+  });
+  const auto opened = HostDirectory::OpenOrMake(top_ + "/made", 0777);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code(), Code::kNotADirectory);
+  EXPECT_EQ(ModeOf(top_ + "/victim"), 0700u);
+}
+
+TEST_P(HostDirectoryTest, ADirectoryOfAnotherUserThatTakesTheNameOfAMadeOneIsNotTaken) {
+  if (::geteuid() != 0) GTEST_SKIP() << "NOT RUN: another owner's directory needs root";
+  const SyncPoint::Scope exchange(
+      [&](std::string_view) { ASSERT_EQ(::chown((top_ + "/made").c_str(), 65534, 65534), 0); });
+  EXPECT_EQ(HostDirectory::OpenOrMake(top_ + "/made", 0777).error().code(), Code::kPermission);
 }
 
 TEST_P(HostDirectoryTest, StatAndRemovalOfMissingNamesAreNoErrors) {
