@@ -19,6 +19,7 @@ using Kind = HostStat::Kind;
 
 constexpr mode_t kDirectoryMode = 0755;
 constexpr mode_t kFileMode = 0644;
+constexpr mode_t kLockMode = 0600;  // who may open it could hold its lock
 
 std::string Below(std::string_view directory, std::string_view name) {
   return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
@@ -170,7 +171,7 @@ Result<HostFile> AuxDirectory::Create(std::string_view path) const {
 
 Result<HostFile> AuxDirectory::Lock(std::string_view path) const {
   ZENFS_ASSIGN_OR_RETURN(const Entry entry, PrepareNew(path));
-  const auto made = entry.directory.CreateNew(entry.name, kFileMode);
+  const auto made = entry.directory.CreateNew(entry.name, kLockMode);
   if (!made && made.error().code() != Code::kExists) return Fail(made.error());
   ZENFS_ASSIGN_OR_RETURN(HostFile file, OpenFile(entry, HostDirectory::Access::kReadAndAppend));
   ZENFS_RETURN_IF_ERROR(file.TakeLock());

@@ -61,6 +61,11 @@ TEST_F(AuxDirectoryTest, FilesAreMadeRenamedAndRemovedBelowIt) {
   EXPECT_EQ(aux_.OpenForRead("none/LOG").error().code(), Code::kNotFound);
 }
 
+TEST_F(AuxDirectoryTest, NobodyElseCanOpenALockAndHoldIt) {
+  ASSERT_TRUE(aux_.Lock("db/LOCK").has_value());
+  EXPECT_EQ(fs::status(top_ + "/db/LOCK").permissions() & fs::perms::mask, fs::perms(0600));
+}
+
 TEST_F(AuxDirectoryTest, WhatAnotherUserMadeInASharedDirectoryIsNotUsed) {
   if (::geteuid() != 0) GTEST_SKIP() << "NOT RUN: another owner's files need root";
   ASSERT_EQ(::chmod(top_.c_str(), 01777), 0);
