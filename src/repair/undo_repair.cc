@@ -84,12 +84,12 @@ Status CheckWritableZones(ZonedDevice& device, const MetadataCopy& copy) {
 }
 
 // Finishes the active data zone with the least room; its data stays readable. Returns false if
-// there is none.
+// there is none. Not on a second device, which has slots of its own and is not written.
 bool FreeSlot(ZonedDevice& device, const MetadataCopy& copy) {
   Result<std::vector<ZoneInfo>> report = ReportAll(device);
   if (!report) return false;
   std::erase_if(*report, [&](const ZoneInfo& zone) {
-    return !IsActive(zone.condition) ||
+    return !IsActive(zone.condition) || device.geometry().OnLogDevice(zone.id) ||
            std::ranges::find(copy.zones, zone.id, &CopiedZone::zone) != copy.zones.end();
   });
   const auto fullest = std::ranges::max_element(*report, {}, &ZoneInfo::WrittenBytes);
