@@ -28,7 +28,15 @@ Result<MadeDirectory> MadeDirectory::Ensure(const std::string& path) {
   directory.path_ = absolute.string();
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory root, HostDirectory::OpenTrusted("/"));
   if (absolute.has_relative_path()) {
-    ZENFS_RETURN_IF_ERROR(root.EnterTrusted(absolute.relative_path().string(), kMode, &directory.made_));
+    ZENFS_ASSIGN_OR_RETURN(const HostDirectory entered,
+                           root.EnterTrusted(absolute.relative_path().string(), kMode, &directory.made_));
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, entered.StatSelf());
+    if ((stat.mode & S_IWOTH) != 0) {
+      return Fail(Code::kPermission,
+                  fmt::format("{}: all users may make files in it, and could keep the database from opening; "
+                              "name a directory in it",
+                              directory.path_));
+    }
   }
   return directory;
 }
