@@ -78,6 +78,7 @@ set(ZENFS_TESTS_cli
   cli/nearest_word_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc
+  cli/scrape_server_test.cc
   cli/stats_table_test.cc
   cli/volume_poll_test.cc
   cli/zone_picture_test.cc

@@ -41,6 +41,31 @@ std::string TextOf(const std::vector<prometheus::MetricFamily>& families) {
 
 }  // namespace
 
+std::shared_ptr<const std::string> ScrapeServer::Answer() {
+  MutexLock lock(mutex_);
+  const std::uint64_t mine = begun_ + 1;  // one that begins after the request came
+  while (last_number_ < mine) {
+    if (collecting_) {
+      ended_.Wait(mutex_);
+      continue;
+    }
+    collecting_ = true;
+    const std::uint64_t number = ++begun_;
+    lock.Unlock();
+    std::shared_ptr<const std::string> text;
+    try {
+      text = std::make_shared<const std::string>(TextOf(collect_()));
+    } catch (...) {  // only memory and libraries throw
+    }
+    lock.Lock();
+    collecting_ = false;
+    last_ = std::move(text);
+    last_number_ = number;
+    ended_.NotifyAll();
+  }
+  return last_;
+}
+
 // The caller is in C, so no exception may leave.
 int ScrapeServer::Serve(mg_connection* connection, void* server) noexcept {
   constexpr int kOk = 200;
@@ -50,18 +75,17 @@ int ScrapeServer::Serve(mg_connection* connection, void* server) noexcept {
     mg_send_http_error(connection, kMethodNotAllowed, "metrics are read by GET");
     return kMethodNotAllowed;
   }
-  try {
-    const std::string text = TextOf(static_cast<ScrapeServer*>(server)->collect_());
-    mg_printf(connection,
-              "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-              "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-              text.size());
-    mg_write(connection, text.data(), text.size());  // a client that is gone needs no answer
-    return kOk;
-  } catch (...) {  // only memory and libraries throw
+  const std::shared_ptr<const std::string> text = static_cast<ScrapeServer*>(server)->Answer();
+  if (text == nullptr) {
     mg_send_http_error(connection, kUnavailable, "no memory is left to answer");
     return kUnavailable;
   }
+  mg_printf(connection,
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+            "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+            text->size());
+  mg_write(connection, text->data(), text->size());  // a client that is gone needs no answer
+  return kOk;
 }
 
 ScrapeServer::~ScrapeServer() {

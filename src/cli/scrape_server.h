@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 
 struct mg_connection;
@@ -28,7 +29,7 @@ class ScrapeServer {
   static constexpr unsigned kThreads = 32;
   static constexpr std::chrono::milliseconds kRequestTimeout{2000};
 
-  // Called by several of the server's threads at once, whose stacks are too small for a mount. May throw.
+  // Called by one of the server's threads at a time, whose stacks are too small for a mount. May throw.
   using Collect = std::function<std::vector<prometheus::MetricFamily>()>;
 
   // Serves `collect` at /metrics until the object is destroyed, which waits for requests that are being served.
@@ -42,8 +43,17 @@ class ScrapeServer {
   explicit ScrapeServer(Collect collect) : collect_(std::move(collect)) {}
 
   static int Serve(mg_connection* connection, void* server) noexcept;
+  // The answer to a request that came before the call; null if it could not be made. Requests that wait at the same time get
+  // the same one, so that many clients take no more memory than one.
+  std::shared_ptr<const std::string> Answer() EXCLUDES(mutex_);
 
   const Collect collect_;
+  Mutex mutex_;
+  CondVar ended_;
+  bool collecting_ GUARDED_BY(mutex_) = false;
+  std::uint64_t begun_ GUARDED_BY(mutex_) = 0;  // collections
+  std::shared_ptr<const std::string> last_ GUARDED_BY(mutex_);
+  std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;  // of the collection that made last_
   mg_context* context_ = nullptr;
 };
 
