@@ -21,6 +21,7 @@ set(ZENFS_TESTS_backup
   backup/backup_test.cc
   backup/directory_race_test.cc
   backup/hostile_directory_test.cc
+  backup/hostile_size_test.cc
   backup/lifetime_hints_test.cc
   backup/line_reader_test.cc
   backup/manifest_test.cc

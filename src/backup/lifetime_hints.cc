@@ -1,10 +1,17 @@
 #include "backup/lifetime_hints.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "catalog/path.h"
 
 namespace zenfs {
+namespace {
+
+// `path` is normalised.
+std::string_view LastComponent(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
 
 LifetimeHints LifetimeHints::Parse(std::string_view text) {
   LifetimeHints hints;
@@ -30,9 +37,20 @@ void LifetimeHints::TakeLine(std::string_view line) {
 void LifetimeHints::Add(std::string_view path, Lifetime lifetime) {
   std::string normal = NormalizePath(path);
   if (normal.empty() || normal.find('\n') != std::string::npos) return;
-  const auto [name, first] = by_name_.try_emplace(normal.substr(normal.rfind('/') + 1), lifetime);
+  const std::string_view last = LastComponent(normal);
+  if (needed_ && !std::ranges::binary_search(needed_->names, last)) return;
+  const auto [name, first] = by_name_.try_emplace(std::string(last), lifetime);
   if (!first && name->second != lifetime) name->second.reset();
+  if (needed_ && !std::ranges::binary_search(needed_->paths, std::string_view(normal))) return;
   by_path_[std::move(normal)] = lifetime;
+}
+
+void LifetimeHints::KeepOnlyFor(std::vector<std::string_view> paths) {
+  Needed needed{.paths = std::move(paths), .names = {}};
+  for (const std::string_view path : needed.paths) needed.names.push_back(LastComponent(path));
+  std::ranges::sort(needed.paths);
+  std::ranges::sort(needed.names);
+  needed_ = std::move(needed);
 }
 
 std::string LifetimeHints::Text() const {
@@ -50,7 +68,7 @@ std::optional<Lifetime> LifetimeHints::Find(std::string_view destination, std::s
   if (const auto it = by_path_.find(NormalizePath(destination)); it != by_path_.end()) return it->second;
   const std::string normal = NormalizePath(relative);
   if (const auto it = by_path_.find(normal); it != by_path_.end()) return it->second;
-  const auto it = by_name_.find(std::string_view(normal).substr(normal.rfind('/') + 1));
+  const auto it = by_name_.find(LastComponent(normal));
   return it == by_name_.end() ? std::nullopt : it->second;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/lifetime.h"
 
@@ -20,6 +21,10 @@ class LifetimeHints {
   static LifetimeHints Parse(std::string_view text);
   void TakeLine(std::string_view line);  // without its line feed
 
+  // From now on takes only hints that Find needs for a file with one of these normalised paths as `destination` or `relative`.
+  // So the number of these files bounds the memory. The characters of `paths` must outlive the object.
+  void KeepOnlyFor(std::vector<std::string_view> paths);
+
   // Leaves out a name with a line end, which this file cannot represent.
   void Add(std::string_view path, Lifetime lifetime);
   std::string Text() const;
@@ -31,6 +36,12 @@ class LifetimeHints {
   bool empty() const { return by_path_.empty(); }
 
  private:
+  struct Needed {  // sorted
+    std::vector<std::string_view> paths;
+    std::vector<std::string_view> names;  // last components
+  };
+
+  std::optional<Needed> needed_;
   std::map<std::string, Lifetime, std::less<>> by_path_;                 // normalised paths
   std::map<std::string, std::optional<Lifetime>, std::less<>> by_name_;  // nothing: their hints differ
 };

@@ -25,6 +25,18 @@ TEST(LifetimeHintsTest, WhatIsNoHintIsPassedOver) {
   EXPECT_EQ(hints.Text(), "last\t2\nwith\ttab\t1\n");
 }
 
+TEST(LifetimeHintsTest, HintsThatNoFileNeedsAreNotKept) {
+  LifetimeHints hints;
+  hints.KeepOnlyFor({"to/a/1.sst", "a/1.sst", "to/2.sst", "2.sst"});
+  for (const std::string line : {"a/1.sst\t2", "b/1.sst\t4", "b/2.sst\t5", "b/3.sst\t5", "c/4.sst\t1"})
+    hints.TakeLine(line);
+  EXPECT_EQ(hints.Text(), "a/1.sst\t2\n");
+  EXPECT_EQ(hints.Find("to/a/1.sst", "a/1.sst"), Lifetime::kShort);
+  EXPECT_EQ(hints.Find("to/1.sst", "1.sst"), std::nullopt) << "two files of this name have different hints";
+  EXPECT_EQ(hints.Find("to/2.sst", "2.sst"), Lifetime::kExtreme) << "by its name";
+  EXPECT_EQ(hints.Find("b/3.sst", "3.sst"), std::nullopt);
+}
+
 TEST(LifetimeHintsTest, ANameWithALineEndIsLeftOut) {
   LifetimeHints hints;
   hints.Add("a\nb", Lifetime::kShort);

@@ -52,6 +52,7 @@ Result<RestoreSummary> RestoreRun::Run() {
   for (const auto* lines : {&source_->left_out, &source_->unreachable}) {
     for (const std::string& line : *lines) transfer_.Notice(fmt::format("not restored: {}", line));
   }
+  for (const std::string& line : source_->notices) transfer_.Notice(line);
   ZENFS_RETURN_IF_ERROR(CheckSource());
   if (const Status restored = RestoreAll(); !restored.ok()) {
     return Fail(Error(

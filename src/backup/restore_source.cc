@@ -42,7 +42,8 @@ class SourceReader {
   Status ReadTree();
   Result<bool> ReadEntry(const std::string& relative);
   Result<bool> AddDirectory(const std::string& relative);
-  Status ReadHints();
+  Status ReadHints(LifetimeHints& hints) const;
+  Status TakeHints();
   Status AddFile(const std::string& relative, const ManifestFile* listed);
   Status CheckName(const std::string& relative) const;
   Status LeaveOut(Code code, std::string what);
@@ -52,7 +53,6 @@ class SourceReader {
 
   const std::string into_;
   const bool partial_;
-  LifetimeHints hints_;
   RestoreSource source_;
   Code first_code_ = Code::kCorruption;
 };
@@ -76,8 +76,8 @@ Status SourceReader::ReadDirectory() {
     source_.left_out.push_back(fmt::format(
         "the backup's own record can't be used, files are not checked ({})", manifest.error().ToString()));
   }
-  ZENFS_RETURN_IF_ERROR(ReadHints());
-  return ReadTree();
+  ZENFS_RETURN_IF_ERROR(ReadTree());
+  return TakeHints();
 }
 
 Status SourceReader::RefuseDamage() const {
@@ -101,8 +101,8 @@ Status SourceReader::ReadFile(const std::string& name) {
       return AddFile(name, &listed->second);
     }
   }
-  ZENFS_RETURN_IF_ERROR(ReadHints());
-  return AddFile(name, nullptr);
+  ZENFS_RETURN_IF_ERROR(AddFile(name, nullptr));
+  return TakeHints();
 }
 
 Status SourceReader::ReadBackup(const Manifest& manifest) {
@@ -128,18 +128,44 @@ Status SourceReader::ReadBackup(const Manifest& manifest) {
   return {};
 }
 
-Status SourceReader::ReadHints() {
+Status SourceReader::ReadHints(LifetimeHints& hints) const {
   const std::string name(kHintsFile);
   ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory().Stat(name));
   if (stat.kind != HostStat::Kind::kFile) return {};
   ZENFS_ASSIGN_OR_RETURN(const HostFile file, directory().OpenForRead(name));
+  ZENFS_ASSIGN_OR_RETURN(const HostStat opened, file.Stat());
+  if (opened.size > kMaxManifestBytes) {
+    return Fail(Code::kCorruption,
+                fmt::format("{} has {} bytes, more than {}", file.path(), opened.size, kMaxManifestBytes));
+  }
   LineReader lines([&](std::uint64_t offset, ByteSpan into) { return file.Read(offset, into); });
   for (;;) {
     const auto line = lines.Next();
     if (!line) return Fail(line.error().With(file.path()));
     if (!*line) return {};
-    hints_.TakeLine((*line)->text);
+    hints.TakeLine((*line)->text);
   }
+}
+
+// Sets the lifetimes of all items. They only advise where files are placed, so a damaged file of hints is no error.
+Status SourceReader::TakeHints() {
+  std::vector<std::string_view> paths;
+  for (const RestoreItem& item : source_.items) {
+    paths.push_back(item.destination);
+    paths.push_back(item.relative);
+  }
+  LifetimeHints hints;
+  hints.KeepOnlyFor(std::move(paths));
+  if (const Status read = ReadHints(hints); !read.ok()) {
+    if (read.error().code() != Code::kCorruption) return read;
+    source_.notices.push_back(
+        fmt::format("files are restored without their lifetimes, {}", read.error().ToString()));
+    return {};
+  }
+  for (RestoreItem& item : source_.items) {
+    item.lifetime = hints.Find(item.destination, item.relative).value_or(Lifetime::kNotSet);
+  }
+  return {};
 }
 
 // Depth first, by name.
@@ -242,8 +268,6 @@ Status SourceReader::AddFile(const std::string& relative, const ManifestFile* li
   if (listed != nullptr) {
     item.crc32c = listed->crc32c;
     item.lifetime = listed->lifetime;
-  } else {
-    item.lifetime = hints_.Find(item.destination, relative).value_or(Lifetime::kNotSet);
   }
   source_.items.push_back(std::move(item));
   return {};

@@ -31,16 +31,18 @@ struct RestoreSource {
   std::vector<std::string> left_out;     // with `partial`: one line for each entry that can't be restored
   // One line for each entry whose path is too long for the host, and for each that the backup lacks for this reason.
   std::vector<std::string> unreachable;
+  std::vector<std::string> notices;  // further lines; all data can be restored nevertheless
 
   std::uint64_t bytes() const;
 };
 
 // `path` is a directory, whose content goes below `restore_path`, or a file, which goes into
 // `restore_path` under its own name. Takes lifetimes from the manifest, otherwise from
-// write_lifetime_hints.dat. With a manifest, only the files in it are restored. Follows no symbolic
-// link below the directory and opens no pipe or device. Errors: kNotFound; kCorruption for an
-// unfinished backup, or for files that are missing or of another size; kNotSupported for symbolic
-// links and special files. With `partial` only kNotFound: affected files are left out.
+// write_lifetime_hints.dat, where damage costs only a notice. With a manifest, only the files in it
+// are restored. Follows no symbolic link below the directory and opens no pipe or device. Errors:
+// kNotFound; kCorruption for an unfinished backup, or for files that are missing or of another size;
+// kNotSupported for symbolic links and special files. With `partial` only kNotFound: affected files
+// are left out.
 [[nodiscard]] Result<RestoreSource> OpenRestoreSource(const std::string& path,
                                                       const std::string& restore_path, bool partial);
 
