@@ -14,6 +14,7 @@ set(ZENFS_SOURCES_base
   base/file_lock.cc
   base/file_size_limit.cc
   base/fork_guard.cc
+  base/free_bytes.cc
   base/host_directory.cc
   base/host_file.cc
   base/lock_order.cc

@@ -6,8 +6,11 @@
 
 #include "backup/path_text.h"
 #include "backup/volume_tree.h"
+#include "base/free_bytes.h"
+#include "base/saturating.h"
 #include "base/short_bytes.h"
 #include "catalog/path.h"
+#include "volume/aux_directory.h"
 
 namespace zenfs {
 namespace {
@@ -37,15 +40,35 @@ Status RefuseCollisions(const std::vector<std::string>& collisions) {
           collisions.size()));
 }
 
-Status CheckSpace(const Volume& volume, std::uint64_t needed, std::uint64_t replaced) {
+// Bytes of files to restore in one place, and of the files that they replace.
+struct Demand {
+  std::uint64_t needed = 0;
+  std::uint64_t replaced = 0;
+};
+
+Status CheckDevice(const Volume& volume, const Demand& demand) {
   // An optimistic check: garbage may be freed meanwhile, and log zones have room for files that are
   // logs.
   const SpaceReport space = volume.Space();
-  const std::uint64_t free = space.free + space.garbage + space.log;
-  if (needed <= free + replaced) return {};
+  const std::uint64_t room = SaturatingSum(space.free + space.garbage + space.log, demand.replaced);
+  if (demand.needed <= room) return {};
   return Fail(Code::kNoSpace,
               fmt::format("{} has room for {}, and {} are to be restored; nothing was changed",
-                          volume.info().device_name, ShortBytes(free + replaced), ShortBytes(needed)));
+                          volume.info().device_name, ShortBytes(room), ShortBytes(demand.needed)));
+}
+
+Status CheckAuxDirectory(const AuxDirectory& aux, const Demand& demand) {
+  if (demand.needed == 0) return {};
+  ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, aux.Enter());
+  const auto free = FreeBytes(directory.descriptor());
+  if (!free) return {};  // a lack of space will show when writing
+  const std::uint64_t room = SaturatingSum(*free, demand.replaced);
+  if (demand.needed <= room) return {};
+  return Fail(
+      Code::kNoSpace,
+      fmt::format(
+          "the aux directory {} has room for {}, and {} are to be restored there; nothing was changed",
+          aux.host_path(), ShortBytes(room), ShortBytes(demand.needed)));
 }
 
 }  // namespace
@@ -71,8 +94,9 @@ Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& sourc
     }
   }
   std::vector<std::string> collisions;
-  std::uint64_t needed = 0;
-  std::uint64_t replaced = 0;
+  const AuxDirectory* const aux = volume.aux_directory();
+  Demand of_device;
+  Demand of_host;
   for (const RestoreItem& item : source.items) {
     if (record.Has(item)) {
       ++plan.already_there;
@@ -84,15 +108,20 @@ Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& sourc
                   fmt::format("{} is a directory in the volume, and a file is to be restored there",
                               item.destination));
     }
-    if (stat) {
-      collisions.push_back(item.destination);
-      replaced += stat->size;
+    if (stat) collisions.push_back(item.destination);
+    if (aux != nullptr && AuxDirectory::Keeps(item.destination)) {
+      ZENFS_ASSIGN_OR_RETURN(const HostStat there, aux->Find(item.destination));
+      of_host.needed = SaturatingSum(of_host.needed, item.size);
+      of_host.replaced = SaturatingSum(of_host.replaced, there.size);
+    } else {
+      of_device.needed = SaturatingSum(of_device.needed, item.size);
+      of_device.replaced = SaturatingSum(of_device.replaced, stat ? stat->size : 0);
     }
-    needed += item.size;
     plan.work.push_back(&item);
   }
   if (!force) ZENFS_RETURN_IF_ERROR(RefuseCollisions(collisions));
-  ZENFS_RETURN_IF_ERROR(CheckSpace(volume, needed, replaced));
+  ZENFS_RETURN_IF_ERROR(CheckDevice(volume, of_device));
+  if (aux != nullptr) ZENFS_RETURN_IF_ERROR(CheckAuxDirectory(*aux, of_host));
   return plan;
 }
 

@@ -18,7 +18,7 @@ struct RestorePlan {
 
 // Changes nothing. Errors: kExists, without `force`, with the first existing files and their
 // number; kIsADirectory and kNotADirectory for names of the other kind; kNoSpace if the bytes can't
-// fit.
+// fit on the device, or those of LOG and LOCK in the aux directory.
 [[nodiscard]] Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& source,
                                               const RestoreRecord& record, const std::string& restore_path,
                                               bool force);

@@ -275,12 +275,6 @@ Status SourceReader::AddFile(const std::string& relative, const ManifestFile* li
 
 }  // namespace
 
-std::uint64_t RestoreSource::bytes() const {
-  std::uint64_t sum = 0;
-  for (const RestoreItem& item : items) sum += item.size;
-  return sum;
-}
-
 Result<RestoreSource> OpenRestoreSource(const std::string& path, const std::string& restore_path,
                                         bool partial) {
   auto directory = HostDirectory::Open(path);

@@ -32,8 +32,6 @@ struct RestoreSource {
   // One line for each entry whose path is too long for the host, and for each that the backup lacks for this reason.
   std::vector<std::string> unreachable;
   std::vector<std::string> notices;  // further lines; all data can be restored nevertheless
-
-  std::uint64_t bytes() const;
 };
 
 // `path` is a directory, whose content goes below `restore_path`, or a file, which goes into

@@ -50,6 +50,7 @@ class AuxVolume final : public Volume {
   Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
 
   SpaceReport Space() const override { return volume_->Space(); }
+  const AuxDirectory* aux_directory() const override { return &directory_; }
   std::vector<ZoneStatus> Zones() const override { return volume_->Zones(); }
   VolumeCounters counters() const override { return volume_->counters(); }
   std::string shared_memory_path() const override { return volume_->shared_memory_path(); }

@@ -31,6 +31,8 @@
 
 namespace zenfs {
 
+class AuxDirectory;
+
 struct FileStat {
   FileId id;
   bool is_directory = false;
@@ -155,6 +157,8 @@ class Volume {
   // --- state ---
   const VolumeInfo& info() const { return info_; }
   virtual SpaceReport Space() const = 0;
+  // The directory on the host for all files that AuxDirectory::Keeps; null if the volume has none.
+  virtual const AuxDirectory* aux_directory() const { return nullptr; }
   virtual std::vector<ZoneStatus> Zones() const = 0;
   virtual VolumeCounters counters() const = 0;
   // The file on the host with the append buffers and metrics of the read-write mount; on a read-only mount, that of the

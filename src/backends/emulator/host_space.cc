@@ -1,11 +1,11 @@
 #include "backends/emulator/host_space.h"
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "base/free_bytes.h"
 #include "base/short_bytes.h"
 
 namespace zenfs {
@@ -17,12 +17,10 @@ constexpr std::uint64_t kPiece = 1 << 20;
 
 Status CheckHostSpace(const UniqueFd& fd, std::uint64_t needed, const std::string& what,
                       const std::string& path) {
-  struct statvfs fs{};
-  if (::fstatvfs(fd.get(), &fs) != 0) return {};  // a lack of space will show when writing
-  const std::uint64_t free = static_cast<std::uint64_t>(fs.f_bavail) * fs.f_frsize;
-  if (needed <= free) return {};
+  const auto free = FreeBytes(fd.get());
+  if (!free || needed <= *free) return {};  // if it is unknown, a lack of space will show when writing
   return Fail(Code::kNoSpace, fmt::format("{} needs {}, and {} are free where {} would be", what,
-                                          ShortBytes(needed), ShortBytes(free), path));
+                                          ShortBytes(needed), ShortBytes(*free), path));
 }
 
 Status ReserveHostSpace(const UniqueFd& fd, const EmulatorGeometry& geometry, const EmulatedLayout& layout,
