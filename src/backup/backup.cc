@@ -9,6 +9,9 @@
 #include "backup/volume_tree.h"
 #include "base/clock.h"
 #include "base/counted.h"
+#include "base/free_bytes.h"
+#include "base/saturating.h"
+#include "base/short_bytes.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
@@ -16,6 +19,32 @@ namespace {
 
 constexpr int kReplacedAtMost = 10;  // how often a writer may replace a file while it is read
 constexpr std::size_t kDamagedNamedAtMost = 20;
+
+// Bytes of the device that files claim. No byte has two claims.
+class DeviceClaims {
+ public:
+  // Returns false, and claims nothing, if the extents overlap one another or earlier claims.
+  bool Claim(const std::vector<Extent>& extents) {
+    std::vector<DeviceOffset> made;
+    for (const Extent& extent : extents) {
+      if (extent.length == 0) continue;
+      const DeviceOffset end = extent.place + extent.length;
+      const auto next = ends_.lower_bound(extent.place);
+      const bool overlaps = (next != ends_.end() && next->first < end) ||
+                            (next != ends_.begin() && std::prev(next)->second > extent.place);
+      if (overlaps) {
+        for (const DeviceOffset start : made) ends_.erase(start);
+        return false;
+      }
+      ends_.emplace_hint(next, extent.place, end);
+      made.push_back(extent.place);
+    }
+    return true;
+  }
+
+ private:
+  std::map<DeviceOffset, DeviceOffset> ends_;  // by the start
+};
 
 class BackupRun {
  public:
@@ -32,6 +61,11 @@ class BackupRun {
   Status CheckLosses();
   Status Prepare();
   Status LeaveOutUnfit();
+  Status BoundCopies();
+  bool IsToCopy(const VolumeFile& file) const;
+  std::uint64_t BytesToCopy() const;
+  Result<std::set<FileId>> Overlaps() const;
+  Status FindOverlapping();
   void LeaveOut(const std::string& relative, std::string reason) EXCLUDES(unfit_mutex_);
   BackupDestination::Unfit UnfitSoFar() EXCLUDES(unfit_mutex_);
   Status CopyAll();
@@ -57,6 +91,7 @@ class BackupRun {
   std::unique_ptr<BackupDestination> destination_;
   std::map<std::string, ManifestFile> kept_;  // copied by the earlier run
   std::vector<const VolumeFile*> work_;       // files to copy or verify
+  std::set<FileId> overlapping_;              // files that are damaged and not copied
   std::atomic<std::uint64_t> files_copied_{0};
   std::atomic<std::uint64_t> bytes_copied_{0};
   std::atomic<std::uint64_t> found_unharmed_{0};
@@ -115,7 +150,6 @@ Status BackupRun::Prepare() {
   for (const VolumeFile& file : tree_.files) paths_.insert(file.relative);
   ZENFS_RETURN_IF_ERROR(LeaveOutUnfit());
   for (const TooLongPaths& names : tree_.too_long) LeaveOut(names.first, names.Reason());
-  std::uint64_t bytes = 0;
   for (const VolumeFile& file : tree_.files) {
     const auto known = destination_->known().find(file.relative);
     bool there = false;
@@ -125,9 +159,71 @@ Status BackupRun::Prepare() {
     }
     if (there && !options_.verify) continue;
     work_.push_back(&file);
-    bytes += file.stat.size;
   }
-  transfer_.Expect(2 * bytes, bytes);
+  ZENFS_RETURN_IF_ERROR(BoundCopies());
+  for (const VolumeFile* file : work_) {
+    if (IsToCopy(*file) || kept_.contains(file->relative))
+      transfer_.Expect(2 * file->stat.size, file->stat.size);
+  }
+  return {};
+}
+
+// A backup may take as much room on the host as the device has. Files with more bytes in sum are damaged or forged, so that they
+// overlap on the device, or have several names. Files that overlap and fit are copied: their checksums show which are damaged.
+Status BackupRun::BoundCopies() {
+  const std::uint64_t capacity = volume_.Space().total;
+  std::uint64_t all = 0;
+  for (const VolumeFile& file : tree_.files) all = SaturatingSum(all, file.stat.size);
+  if (all <= capacity) return {};
+  ZENFS_RETURN_IF_ERROR(FindOverlapping());
+  const std::uint64_t bytes = BytesToCopy();
+  const auto free = FreeBytes(destination_->directory().descriptor());
+  if (bytes <= capacity || !free) return {};
+  std::uint64_t room = *free;
+  for (const auto& [relative, known] : destination_->known()) {
+    if (!kept_.contains(relative)) room = SaturatingSum(room, known.size);  // it is replaced or removed
+  }
+  if (bytes <= room) return {};
+  return Fail(
+      Code::kNoSpace,
+      fmt::format("{} has room for {}, and {} are to be copied, each file once for each of its names; "
+                  "nothing was copied",
+                  options_.destination, ShortBytes(room), ShortBytes(bytes)));
+}
+
+bool BackupRun::IsToCopy(const VolumeFile& file) const {
+  return !kept_.contains(file.relative) && !overlapping_.contains(file.stat.id);
+}
+
+std::uint64_t BackupRun::BytesToCopy() const {
+  std::uint64_t sum = 0;
+  for (const VolumeFile* file : work_) {
+    if (IsToCopy(*file)) sum = SaturatingSum(sum, file->stat.size);
+  }
+  return sum;
+}
+
+// Of files that overlap, the one with the lowest id is not in the result: it was there first.
+Result<std::set<FileId>> BackupRun::Overlaps() const {
+  std::map<FileId, const VolumeFile*> files;  // with one of its names
+  for (const VolumeFile& file : tree_.files) files.emplace(file.stat.id, &file);
+  DeviceClaims claims;
+  std::set<FileId> overlapping;
+  for (const auto& [id, file] : files) {
+    const auto layout = volume_.Layout(file->path);
+    if (!layout && layout.error().code() == Code::kNotFound) continue;  // deleted meanwhile
+    if (!layout) return Fail(layout.error());
+    if (!claims.Claim(layout->extents)) overlapping.insert(id);
+  }
+  return overlapping;
+}
+
+// Looks twice: a writer may have moved one file to where another had been when it was looked at.
+Status BackupRun::FindOverlapping() {
+  ZENFS_ASSIGN_OR_RETURN(overlapping_, Overlaps());
+  if (overlapping_.empty()) return {};
+  ZENFS_ASSIGN_OR_RETURN(const std::set<FileId> again, Overlaps());
+  std::erase_if(overlapping_, [&](FileId id) { return !again.contains(id); });
   return {};
 }
 
@@ -280,6 +376,16 @@ Status BackupRun::Process(std::size_t number) {
                                  destination_->directory().PathOf(file.relative)));
     ZENFS_RETURN_IF_ERROR(destination_->Forget(file.relative));
     transfer_.Expect(2 * file.stat.size, 0);
+  } else if (overlapping_.contains(file.stat.id)) {
+    NoteUnreadable(
+        Error(Code::kCorruption,
+              fmt::format(
+                  "{}: its extents overlap on the device, with one another or with those of an older file, "
+                  "and all files together have more bytes than the device",
+                  file.path)),
+        "it is not copied; if an earlier run has copied it, that copy stays");
+    ++missing_;
+    return destination_->Keep(file.relative);
   }
   return CopyUntilItStays(number, file);
 }

@@ -42,10 +42,12 @@ struct BackupSummary {
 // the text says how much of the backup is complete and how to continue. A file of the volume that
 // can't be read or does not match its checksums is named in a notice and not copied; the copy of an
 // earlier run stays, the other files are copied, and then the first of these errors is returned. The
-// backup is complete if it has a whole copy of all files nevertheless. Before anything is changed:
-// kCorruption if flushed bytes may be missing (without_unsynced). After everything was copied:
-// kCorruption, with the files, if the device has lost bytes of them; the observer gets a notice for
-// each loss.
+// backup is complete if it has a whole copy of all files nevertheless. If the files to copy have more
+// bytes than the device, files that overlap on the device count as such files, except the oldest.
+// Before anything is changed: kCorruption if flushed bytes may be missing (without_unsynced); kNoSpace
+// if files with several names have more bytes than the device, and than the host has room for. After
+// everything was copied: kCorruption, with the files, if the device has lost bytes of them; the
+// observer gets a notice for each loss.
 [[nodiscard]] Result<BackupSummary> RunBackup(Volume& volume, const BackupOptions& options,
                                               TransferObserver& observer);
 

@@ -4,6 +4,7 @@
 
 #include "backup/backup_test_rig.h"
 #include "backup/restore_plan.h"
+#include "base/free_bytes.h"
 #include "volume/aux_volume.h"
 
 namespace zenfs {
@@ -108,6 +109,93 @@ TEST_F(RestoreToTheHost, AFileForTheAuxDirectoryNeedsNoRoomOnTheDevice) {
   ASSERT_TRUE(IsOk(RunRestore(*with_aux_, options, observer_)));
   EXPECT_EQ(fs::file_size(aux_ + "/LOG"), 2 * volume_->Space().total);
   EXPECT_EQ(Get("a.sst"), "a");
+}
+
+class BackupOfAForgery : public BackupTest {
+ protected:
+  ~BackupOfAForgery() override {
+    for (const std::string& name : forged_)
+      EXPECT_TRUE(IsOk(volume_->Unlink(name)));  // the volume is sound again
+  }
+  // Adds a file whose extents are those of `of`, `times` times one after the other.
+  void Forge(const std::string& name, const std::string& of, std::uint64_t times) {
+    const std::vector<Extent> extents = volume_->Layout(of)->extents;
+    ASSERT_TRUE(IsOk(volume_->Unmount()));
+    volume_.reset();
+    const auto superblock = ProbeSuperblock(*device_);
+    ASSERT_TRUE(IsOk(superblock));
+    const auto log = Metalog::Open(*device_, *superblock);
+    ASSERT_TRUE(IsOk(log));
+    const std::uint64_t id = (*log)->recovered().next_id();
+    SetExtents content{.id = FileId(id), .extents = {}, .mtime_seconds = 1};
+    for (std::uint64_t i = 0; i < times; ++i) {
+      for (Extent extent : extents) {
+        extent.file_offset = content.size;
+        content.size += extent.length;
+        content.extents.push_back(extent);
+      }
+    }
+    std::vector<Edit> edits{RaiseCounters{id + 1, 0}, CreateFile{.id = content.id},
+                            LinkFile{kRootDirectory, name, content.id}, content};
+    ASSERT_TRUE(IsOk((*log)->Commit(std::move(edits))));
+    (*log)->Stop();
+    forged_.push_back(name);
+    Mount();
+  }
+
+  const std::string content_ = RandomBytes(512 << 10, 1);
+  std::vector<std::string> forged_;
+};
+
+TEST_F(BackupOfAForgery, OverlappingFilesThatExceedTheDeviceAreNamedAndTheOthersAreCopied) {
+  Put("a.sst", content_);
+  Put("z.sst", "z");
+  Forge("forged.sst", "a.sst", 400);
+  const auto failed = Backup();
+  ASSERT_EQ(CodeOf(failed), Code::kCorruption);
+  EXPECT_THAT(failed.error().text(), HasSubstr("1 file of the volume can't be read or is damaged"));
+  EXPECT_THAT(failed.error().text(), HasSubstr("forged.sst: its extents overlap on the device"));
+  EXPECT_THAT(failed.error().text(), HasSubstr("incomplete backup, 2 of 3 files are in it"));
+  EXPECT_THAT(observer_.notices, ElementsAre(HasSubstr("forged.sst")));
+  EXPECT_EQ(HostText(Dest("a.sst")), content_);
+  EXPECT_EQ(HostText(Dest("z.sst")), "z");
+  EXPECT_FALSE(fs::exists(Dest("forged.sst")));
+}
+
+// What the first run copied counts for the second.
+TEST_F(BackupOfAForgery, ARunThatGoesOnDoesNotCopyWhatTheFirstLeftOut) {
+  Put("a.sst", content_);
+  Forge("forged.sst", "a.sst", volume_->Space().total / content_.size());
+  EXPECT_EQ(CodeOf(Backup()), Code::kCorruption);
+  EXPECT_EQ(CodeOf(Backup()), Code::kCorruption);
+  EXPECT_FALSE(fs::exists(Dest("forged.sst")));
+  EXPECT_EQ(HostText(Dest("a.sst")), content_);
+}
+
+// Damage that costs no room is no reason to leave a file out: its checksums decide.
+TEST_F(BackupOfAForgery, OverlappingFilesThatFitTheDeviceAreCopied) {
+  Put("a.sst", content_);
+  Forge("forged.sst", "a.sst", 2);
+  ASSERT_TRUE(IsOk(Backup()));
+  EXPECT_EQ(HostText(Dest("a.sst")), content_);
+  EXPECT_EQ(HostText(Dest("forged.sst")), content_ + content_);
+}
+
+// A file is copied once a name, so names of one file may need more room than the device has.
+TEST_F(HostileSizeTest, AFileWithManyNamesIsCopiedIfTheHostHasRoomForAllOfThem) {
+  const std::string content = RandomBytes(4 << 20, 1);
+  Put("a.sst", content);
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(IsOk(volume_->Link("a.sst", std::to_string(i) + ".sst")));
+  {
+    const FreeBytesForTests full(5 << 20);
+    const auto refused = Backup();
+    ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
+    EXPECT_THAT(refused.error().text(),
+                HasSubstr(Dest() + " has room for 5.00 MiB, and 44.0 MiB are to be copied, each file once"));
+    EXPECT_TRUE(fs::is_empty(Dest()));
+  }
+  ASSERT_TRUE(IsOk(Backup()));
+  EXPECT_EQ(HostText(Dest("9.sst")), content);
 }
 
 }  // namespace

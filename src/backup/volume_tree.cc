@@ -76,12 +76,6 @@ Result<const DirectoryEntry*> VolumeWalk::Next() {
   return nullptr;
 }
 
-std::uint64_t VolumeTree::bytes() const {
-  std::uint64_t sum = 0;
-  for (const VolumeFile& file : files) sum += file.stat.size;
-  return sum;
-}
-
 Result<VolumeTree> WalkVolume(const Volume& volume, std::string_view path) {
   VolumeTree tree;
   const std::string top = NormalizePath(path);

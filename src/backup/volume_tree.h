@@ -77,8 +77,6 @@ struct VolumeTree {
   std::vector<VolumeFile> files;         // directory by directory, sorted by name
   std::vector<std::string> directories;  // values of `relative`; parents first
   std::vector<TooLongPaths> too_long;    // left out
-
-  std::uint64_t bytes() const;
 };
 
 // All files and directories that are below `path` during this call; those that a writer deletes
