@@ -142,16 +142,16 @@ Result<HostDirectory> HostDirectory::OpenOrMake(const std::string& path, mode_t 
   Result<HostDirectory> opened = Open(path);
   if (opened || !IsMissing(opened.error())) return opened;
   std::string name;
-  ZENFS_ASSIGN_OR_RETURN(const HostDirectory parent,
-                         OpenParentOf(path.substr(0, path.find_last_not_of('/') + 1), name));
-  const bool made = ::mkdirat(parent.fd_.get(), name.c_str(), kDirectoryMode) == 0;
+  const auto parent = OpenParentOf(path.substr(0, path.find_last_not_of('/') + 1), name);
+  if (!parent) return Fail(parent.error().With(fmt::format("{} could not be made", path)));
+  const int at = parent->fd_.get();
+  const bool made = ::mkdirat(at, name.c_str(), kDirectoryMode) == 0;
   if (!made && errno != EEXIST) return FailErrno(errno, fmt::format("{} could not be made", path));
   SyncPoint::Reach("HostDirectory::OpenOrMake:made");
   if (!made) return Open(path);
   // Another program may have taken the name since, for a link to a directory of somebody else.
-  UniqueFd fd = UniqueFd::Opened([&] { return ::openat(parent.fd_.get(), name.c_str(), kListing); });
-  if (!fd.valid() && (errno == ENOTDIR || errno == ELOOP))
-    return Fail(NotADirectoryError(parent.fd_.get(), name, path));
+  UniqueFd fd = UniqueFd::Opened([&] { return ::openat(at, name.c_str(), kListing); });
+  if (!fd.valid() && (errno == ENOTDIR || errno == ELOOP)) return Fail(NotADirectoryError(at, name, path));
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
   ZENFS_RETURN_IF_ERROR(SetModeOfMade(fd.get(), mode, path));
   return HostDirectory(std::move(fd), path);
