@@ -24,6 +24,7 @@ set(ZENFS_SOURCES_base
   base/random.cc
   base/shared_memory.cc
   base/short_bytes.cc
+  base/size_text.cc
   base/status.cc
   base/thread.cc
   base/uuid.cc

@@ -6,16 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/size_text.h"
 #include "base/status.h"
 
 namespace zenfs {
-
-inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 56;  // bytes; keeps every sum within 63 bits
-
-// "4096", "16M", "1g", "32MiB": digits, then optionally one of K, M, G, T in either case for powers
-// of 1024, then optionally "iB". Output of FormatSize without its space is valid input. Errors:
-// kInvalidArgument; the text quotes the input and lists the accepted forms.
-[[nodiscard]] Result<std::uint64_t> ParseSize(std::string_view text);
 
 // Decimal digits only, from `min` to `max`. Errors: as ParseSize.
 [[nodiscard]] Result<std::uint64_t> ParseCount(std::string_view text, std::uint64_t min, std::uint64_t max);
