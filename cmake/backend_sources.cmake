@@ -3,6 +3,7 @@
 set(ZENFS_SOURCES_host
   backends/host/block_facts.cc
   backends/host/failed_write.cc
+  backends/host/kernel_cache.cc
   backends/host/kernel_queue.cc
   backends/host/lock_holder.cc
   backends/host/plain_io.cc
@@ -25,6 +26,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/buffered_clock.cc
   backends/emulator/bufferless_clock.cc
   backends/emulator/device_clock.cc
+  backends/emulator/emulated_cache.cc
   backends/emulator/emulated_clone.cc
   backends/emulator/emulated_device.cc
   backends/emulator/emulated_file.cc
@@ -35,6 +37,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/host_space.cc
   backends/emulator/image_file.cc
   backends/emulator/memory_store.cc
+  backends/emulator/page_cache_model.cc
   backends/emulator/power_cut.cc
   backends/emulator/power_loss.cc
   backends/emulator/precise_wait.cc
@@ -53,6 +56,7 @@ set(ZENFS_TESTS_emulator
   backends/emulator/emulated_file_test.cc
   backends/emulator/emulator_geometry_test.cc
   backends/emulator/image_file_test.cc
+  backends/emulator/page_cache_model_test.cc
   backends/emulator/power_cut_test.cc
   backends/emulator/power_loss_test.cc
   backends/emulator/random_area_file_test.cc

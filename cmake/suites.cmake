@@ -1,6 +1,7 @@
 # Sources of the suites under tests/, which stand above one layer.
 set(ZENFS_TESTS_conformance
   conformance/backends_under_test.cc
+  conformance/cache_conformance_test.cc
   conformance/copy_conformance_test.cc
   conformance/data_conformance_test.cc
   conformance/lab_devices.cc

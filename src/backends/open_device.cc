@@ -10,6 +10,7 @@
 #include "backends/emulator/emulator.h"
 #include "backends/nvme/nvme_device.h"
 #include "backends/zonefs/zonefs_device.h"
+#include "base/size_text.h"
 #include "device/checked_device.h"
 
 namespace zenfs {
@@ -96,6 +97,10 @@ Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode
     } else if (key == "copy_kib") {
       ZENFS_ASSIGN_OR_RETURN(const std::uint32_t kib, ParseNumber(key, value, "KiB", kMaxCopyKib));
       options.max_copy_bytes = std::uint64_t{kib} << 10;
+    } else if (key == "page_cache") {
+      const Result<std::uint64_t> size = ParseSize(value);
+      if (!size) return Fail(size.error().With("option page_cache"));
+      options.page_cache_bytes = *size;
     } else if (key == "hostsync") {
       ZENFS_ASSIGN_OR_RETURN(options.hostsync, ParseSwitch(key, value));
     } else {

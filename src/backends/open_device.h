@@ -21,6 +21,7 @@ namespace zenfs {
 //        flush_us:N     the same for flushes
 //        timing:NAME    the times of a drive: none, zn540 or bufferless (docs/use/timing.md); overrides the file's profile
 //        copy_kib:N     copies inside the device, of at most N KiB (default 0: none)
+//        page_cache:SIZE  what the modelled page cache of the host holds (emulator/page_cache_model.h), such as 512M; 0: nothing
 //        hostsync       a flush is an fdatasync of the file
 //
 // Errors: kInvalidArgument for a bad value, otherwise those of the backend.

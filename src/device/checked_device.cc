@@ -114,6 +114,7 @@ class CheckedDevice final : public ForwardingDevice {
  public:
   explicit CheckedDevice(std::unique_ptr<ZonedDevice> device) : ForwardingDevice(std::move(device)) {}
 
+  HostCache* host_cache() override { return inner().host_cache(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> zones, inner().Report(first, count));
     if (zones.size() != count) {

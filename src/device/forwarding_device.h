@@ -1,6 +1,7 @@
 // Forwards every call to another device. Decorators derive from it and override only the calls that they change.
 //
-// All decorators forward a call that is added to ZonedDevice later. A decorator that refuses calls must override it too.
+// All decorators forward a call that is added to ZonedDevice later. A decorator that refuses calls must override it too. Only
+// host_cache is not forwarded: reads through it would pass by what a decorator does to reads.
 //
 // Ownership: constructed from a pointer, it owns the other device. Constructed from a reference, the other device must
 // outlive it.

@@ -19,6 +19,8 @@ class GuardedDevice final : public ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
 
+  // Who gets an error from the cache asks the device.
+  HostCache* host_cache() override { return inner().host_cache(); }
   DeviceErrors errors() const override {
     return {.repeated_reads = repeated_reads_.load(std::memory_order_relaxed),
             .failed_flushes = failed_flushes_.load(std::memory_order_acquire)};

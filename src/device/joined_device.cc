@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "base/assert.h"
 #include "device/joined_queue.h"
 #include "device/request_check.h"
 
@@ -58,6 +60,32 @@ Status CheckCapacities(ZonedDevice& device, const ZonedDevice& other, std::uint3
   return {};
 }
 
+// Plain files are on the main device, and nothing else is read through a cache.
+class MainCache final : public HostCache {
+ public:
+  MainCache(HostCache& cache, const Geometry& joined, const PartMap& main)
+      : cache_(cache), joined_(joined), main_(main) {}
+
+  void Read(std::span<CachedRead> reads) override {
+    for (CachedRead& read : reads) read.offset = Inner(read.offset);
+    cache_.Read(reads);
+    for (CachedRead& read : reads) read.offset = main_.Outer(read.offset);
+  }
+  void Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice advice) override {
+    cache_.Advise(Inner(offset), length, advice);
+  }
+
+ private:
+  DeviceOffset Inner(DeviceOffset offset) const {
+    ZENFS_ASSERT(!joined_.OnLogDevice(joined_.ZoneOf(offset)));
+    return main_.Inner(offset);
+  }
+
+  HostCache& cache_;
+  const Geometry& joined_;
+  const PartMap& main_;
+};
+
 class JoinedDevice final : public ZonedDevice {
  public:
   JoinedDevice(std::unique_ptr<ZonedDevice> main, std::unique_ptr<ZonedDevice> logs, ZoneId first_log_zone)
@@ -69,7 +97,9 @@ class JoinedDevice final : public ZonedDevice {
         name_(main_->name() + " with logs on " + logs_->name()),
         identity_(main_->identity().empty() || logs_->identity().empty()
                       ? std::string()
-                      : main_->identity() + "+" + logs_->identity()) {}
+                      : main_->identity() + "+" + logs_->identity()) {
+    if (HostCache* const cache = main_->host_cache()) cache_.emplace(*cache, geometry_, main_map_);
+  }
 
   const Geometry& geometry() const override { return geometry_; }
   const std::string& name() const override { return name_; }
@@ -84,6 +114,7 @@ class JoinedDevice final : public ZonedDevice {
   std::uint64_t emulation_cpu_ns() const override {
     return main_->emulation_cpu_ns() + logs_->emulation_cpu_ns();
   }
+  HostCache* host_cache() override { return cache_ ? &*cache_ : nullptr; }
   JoinedParts parts() const override { return {.main = main_.get(), .logs = logs_.get()}; }
   DeviceErrors errors() const override {
     const DeviceErrors main = main_->errors();
@@ -156,6 +187,7 @@ class JoinedDevice final : public ZonedDevice {
   const PartMap logs_map_;
   const std::string name_;
   const std::string identity_;
+  std::optional<MainCache> cache_;
 };
 
 Result<std::vector<ZoneInfo>> JoinedDevice::Report(ZoneId first, std::uint32_t count) {

@@ -1,6 +1,7 @@
 #include "device/metered_device.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "device/forwarding_device.h"
@@ -65,11 +66,40 @@ class MeteredQueue final : public IoQueue {
   std::vector<std::pair<const IoRequest*, SteadyTime>> begun_;  // requests in flight
 };
 
+// What the cache reads from the device is known to the host only.
+class MeteredCache final : public HostCache {
+ public:
+  MeteredCache(HostCache& cache, Metrics& metrics) : cache_(cache), metrics_(metrics) {}
+
+  void Read(std::span<CachedRead> reads) override {
+    Meter meter(metrics_, Operation::kCachedRead);
+    for (std::size_t i = 1; i < reads.size(); ++i) metrics_.Count(Operation::kCachedRead);
+    cache_.Read(reads);
+    for (const CachedRead& read : reads) {
+      if (read.status.ok()) {
+        metrics_.CountBytes(Operation::kCachedRead, read.into.size());
+      } else {
+        metrics_.CountError(Operation::kCachedRead);
+      }
+    }
+  }
+  void Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice advice) override {
+    cache_.Advise(offset, length, advice);
+  }
+
+ private:
+  HostCache& cache_;
+  Metrics& metrics_;
+};
+
 class MeteredDevice final : public ForwardingDevice {
  public:
   MeteredDevice(std::unique_ptr<ZonedDevice> device, Metrics& metrics)
-      : ForwardingDevice(std::move(device)), metrics_(metrics) {}
+      : ForwardingDevice(std::move(device)), metrics_(metrics) {
+    if (HostCache* const cache = inner().host_cache()) cache_.emplace(*cache, metrics);
+  }
 
+  HostCache* host_cache() override { return cache_ ? &*cache_ : nullptr; }
   Status Read(DeviceOffset offset, ByteSpan into) override {
     Meter meter(metrics_, Operation::kDeviceRead);
     Status read = inner().Read(offset, into);
@@ -124,6 +154,7 @@ class MeteredDevice final : public ForwardingDevice {
   }
 
   Metrics& metrics_;
+  std::optional<MeteredCache> cache_;
 };
 
 }  // namespace

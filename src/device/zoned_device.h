@@ -32,6 +32,7 @@
 #include "base/status.h"
 #include "device/device_owner.h"
 #include "device/geometry.h"
+#include "device/host_cache.h"
 #include "device/zone_info.h"
 
 namespace zenfs {
@@ -99,6 +100,10 @@ class ZonedDevice {
   virtual std::optional<DeviceOwner> owner() const { return std::nullopt; }
   // Warnings about the device, one line each. A mount adds them to its notices.
   virtual std::vector<std::string> notices() const { return {}; }
+
+  // The host's cache of this device; null if there is none. It lives as long as the device. A read through it is none of this
+  // device: a decorator that changes, counts or delays reads decides for itself what it returns here.
+  virtual HostCache* host_cache() { return nullptr; }
 
   // CPU time of this process spent on the emulation of the device, in nanoseconds; 0 for a real device.
   virtual std::uint64_t emulation_cpu_ns() const { return 0; }

@@ -24,6 +24,7 @@ constexpr OperationInfo kOperations[] = {
     {"meta_sync", "Commits to the metadata log, each until it is durable"},
     {"roll", "Switches of the metadata log to the next zone"},
     {"device_read", "Reads of the device", kBytes},
+    {"cached_read", "Reads through the host's page cache, whether it held the bytes or not", kBytes},
     {"zone_write", "Writes to zones at the write pointer", kBytes},
     {"zone_append", "Zone appends", kBytes},
     {"device_flush", "Flushes of the device's write cache"},

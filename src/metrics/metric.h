@@ -32,13 +32,14 @@ enum class Operation : std::uint8_t {
   kMetaSync,
   kLogSwitch,
   kDeviceRead,
+  kCachedRead,
   kZoneWrite,
   kZoneAppend,
   kDeviceFlush,
   kZoneReset,
   kZoneFinish,
 };
-inline constexpr std::size_t kOperationCount = 22;
+inline constexpr std::size_t kOperationCount = 23;
 
 struct OperationInfo {
   std::string_view name;  // NAME_total, NAME_errors_total, NAME_bytes_total, NAME_latency
@@ -49,7 +50,8 @@ struct OperationInfo {
 // True for operations so short and frequent that reading the clock costs too much: counted always,
 // timed once in kTimedOneIn.
 [[nodiscard]] constexpr bool IsSampled(Operation operation) {
-  return operation == Operation::kWalWrite || operation == Operation::kWalFlush;
+  return operation == Operation::kWalWrite || operation == Operation::kWalFlush ||
+         operation == Operation::kCachedRead;
 }
 inline constexpr std::uint64_t kTimedOneIn = 64;
 

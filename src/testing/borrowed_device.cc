@@ -5,6 +5,12 @@
 namespace zenfs {
 namespace {
 
+class BorrowedDevice final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  HostCache* host_cache() override { return inner().host_cache(); }
+};
+
 class DeviceWithSlots final : public ForwardingDevice {
  public:
   DeviceWithSlots(ZonedDevice& device, const Geometry& geometry)
@@ -17,9 +23,7 @@ class DeviceWithSlots final : public ForwardingDevice {
 
 }  // namespace
 
-std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device) {
-  return std::make_unique<ForwardingDevice>(device);
-}
+std::unique_ptr<ZonedDevice> Borrow(ZonedDevice& device) { return std::make_unique<BorrowedDevice>(device); }
 
 std::unique_ptr<ZonedDevice> BorrowWithSlots(ZonedDevice& device, std::uint32_t max_open,
                                              std::uint32_t max_active) {

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include "backends/block/block_device_impl.h"
@@ -77,6 +78,31 @@ Result<IoPlace> BlockDevice::Place(const IoRequest& request) {
     }
   }
   return parts_.data->Place(request.offset.value);
+}
+
+// Coherent by these rules. The kernel drops from its cache what it writes or resets itself. A zone that commands of the drive
+// write is not read through the cache until its reset. Of what they wrote before this device was opened, the cache may still hold
+// what was there before them, so each zone is dropped from it before the first read. A reader does not know what the writer does
+// by commands, so it has no cache on a drive that takes them (OpenBlockParts).
+Result<IoPlace> BlockDevice::PlaceCached(DeviceOffset offset, std::uint64_t length) {
+  const ZoneId zone = geometry().ZoneOf(offset);
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
+  const std::uint64_t in_zone = offset - geometry().ZoneStart(zone);
+  if (length > parts_.zones->length(zone) || in_zone > parts_.zones->length(zone) - length) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: {} bytes at {} pass the end of zone {}", name(),
+                                                    length, in_zone, zone.value));
+  }
+  if (parts_.zones->by_commands(zone) || parts_.zones->random_area(zone)) {
+    return Fail(Code::kNotSupported,
+                fmt::format("{}: zone {} is written by commands of the drive", name(), zone.value));
+  }
+  const int fd = parts_.buffered.get();
+  if (parts_.zones->TakeFirstCachedRead(zone)) {
+    const std::uint64_t start = geometry().ZoneStart(zone).value;
+    static_cast<void>(::posix_fadvise(fd, static_cast<off_t>(start),
+                                      static_cast<off_t>(parts_.zones->length(zone)), POSIX_FADV_DONTNEED));
+  }
+  return IoPlace{.fd = fd, .offset = offset.value, .keep = {}};
 }
 
 Status BlockDevice::Settle(const IoRequest& request, const IoOutcome& outcome) {

@@ -13,6 +13,7 @@
 #include "backends/host/block_facts.h"
 #include "backends/host/data_path.h"
 #include "backends/host/failed_write.h"
+#include "backends/host/kernel_cache.h"
 #include "backends/host/kernel_queue.h"
 #include "backends/host/ring_pool.h"
 #include "device/zoned_device.h"
@@ -20,7 +21,7 @@
 namespace zenfs {
 
 // Threads: as ZonedDevice. Needs no lock: its changing state is in the kernel.
-class BlockDevice final : public ZonedDevice, private IoTarget {
+class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTarget {
  public:
   struct Parts {
     std::string name;
@@ -39,13 +40,16 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
     std::vector<std::string> notices{};
     // The kernel keeps write pointers of its own, which commands of the drive do not move (KernelPlugsZoneWrites).
     bool kernel_pointers = false;
+    // For reads through the page cache; invalid: there are none.
+    UniqueFd buffered{};
     bool io_uring = true;
     RingPool::Entries entries = RingPool::Entries::kSmall;
   };
 
   explicit BlockDevice(Parts parts)
       : parts_(std::move(parts)),
-        rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden, parts_.entries) {}
+        rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden, parts_.entries),
+        cache_(*this) {}
 
   const Geometry& geometry() const override { return parts_.geometry; }
   const std::string& name() const override { return parts_.name; }
@@ -53,6 +57,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
   const std::string& identity() const override { return parts_.identity; }
   std::optional<DeviceOwner> owner() const override { return parts_.owner; }
   std::vector<std::string> notices() const override { return parts_.notices; }
+  HostCache* host_cache() override { return parts_.buffered.valid() ? &cache_ : nullptr; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -74,6 +79,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
 
   Result<IoPlace> Place(const IoRequest& request) override;
   Status Settle(const IoRequest& request, const IoOutcome& outcome) override;
+  Result<IoPlace> PlaceCached(DeviceOffset offset, std::uint64_t length) override;
 
   // The way of a write to this zone.
   const DataPath& WayTo(ZoneId zone) const {
@@ -99,6 +105,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget {
 
   const Parts parts_;
   RingPool rings_;
+  KernelCache cache_;
 };
 
 // What OpenBlockDevice makes a device of. The caller may add to the parts.

@@ -94,6 +94,10 @@ Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const
   parts.mode = mode;
   parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
   parts.kernel_pointers = KernelPlugsZoneWrites(release);
+  // The writer of an NVMe drive may use commands, whatever this process may do.
+  const bool unseen_commands = !exclusive && facts.name.starts_with("nvme");
+  if (auto buffered = OpenBuffered(parts.control->fd()); buffered && !unseen_commands)
+    parts.buffered = *std::move(buffered);
   parts.io_uring = options.io_uring;
   return OpenedBlock{facts, std::move(parts)};
 }

@@ -49,6 +49,12 @@ class ZoneFacts {
     zones_[zone.value].by_commands.store(by, std::memory_order_relaxed);
   }
 
+  // Returns true at the first call for the zone.
+  bool TakeFirstCachedRead(ZoneId zone) {
+    std::atomic<bool>& read = zones_[zone.value].read_through_cache;
+    return !read.load(std::memory_order_acquire) && !read.exchange(true, std::memory_order_acq_rel);
+  }
+
   // Whether the zone has a random write area, after the last command by this object. Also true if the drive ended it.
   bool random_area(ZoneId zone) const {
     return zones_[zone.value].random_area.load(std::memory_order_relaxed);
@@ -65,6 +71,7 @@ class ZoneFacts {
     std::atomic<std::uint64_t> pointer = 0;
     std::atomic<bool> by_commands = false;
     std::atomic<bool> random_area = false;
+    std::atomic<bool> read_through_cache = false;
   };
   std::unique_ptr<Entry[]> zones_;
 };

@@ -89,7 +89,8 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       zone_locks_(std::make_unique<ZoneLock[]>(lock_count_)),
       machine_(geometry),
       cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry) : nullptr),
-      clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, kClockSeed)) {}
+      clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, kClockSeed)),
+      host_cache_(*this, geometry.zones, options.page_cache_bytes.value_or(DefaultPageCacheBytes())) {}
 
 Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
                                                                const EmulatorGeometry& geometry,
@@ -243,23 +244,38 @@ void EmulatedDevice::WaitUntil(SteadyTime when) {
   WaitPrecisely(when);
 }
 
+SteadyTime EmulatedDevice::TimeRead(ZoneId zone, std::uint64_t bytes) {
+  Command command(*this, EmulatorCommand::kRead, bytes);
+  command.Count(bytes);
+  command.Take({TimedCommand::Kind::kRead, zone, bytes});
+  return command.due();
+}
+
 Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
   ZENFS_RETURN_IF_ERROR(CheckOffset(name_, geometry_, "read", offset));
   ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "read", into));
+  return ReadBytes(offset, into);
+}
+
+Status EmulatedDevice::ReadBytes(DeviceOffset offset, ByteSpan into) {
   const ZoneId zone = geometry_.ZoneOf(offset);
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
   const std::uint64_t in_zone = offset - geometry_.ZoneStart(zone);
+  const std::uint64_t first = in_zone / geometry_.block_size;
+  const std::uint64_t skip = in_zone % geometry_.block_size;
   std::uint64_t stored = 0;
   bool replaceable = false;
   {
     MutexLock lock(mutex_);
     if (mode_ == OpenMode::kReadOnly) ZENFS_RETURN_IF_ERROR(Refresh(zone, 1));
-    const auto blocks =
-        machine_.CheckRead(zone, in_zone / geometry_.block_size, into.size() / geometry_.block_size);
+    const auto blocks = machine_.CheckRead(
+        zone, first, RoundUp(skip + into.size(), geometry_.block_size) / geometry_.block_size);
     if (!blocks) return Fail(blocks.error().With(name_));
-    stored = *blocks * geometry_.block_size;
+    stored = std::min<std::uint64_t>(*blocks * geometry_.block_size, skip + into.size());
+    stored -= std::min(stored, skip);
     replaceable = machine_.state(zone).random_area;
   }
-  std::memset(into.data() + stored, 0, into.size() - stored);
+  std::ranges::fill(into.subspan(stored), std::byte{0});
   if (stored == 0) return {};
   if (!replaceable) return store_->Read(zone, in_zone, into.first(stored));
   // A drive reads a block before or after a write of it, not in the middle.
@@ -330,6 +346,7 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone, const Manage
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
       if (status.ok() && emptied && HasCache()) status = cache_->Reset(zone);  // order: file_store.h
     }
+    if (emptied) host_cache_.DropZone(zone);
     if (status.ok() && emptied) status = store_->Discard(zone);
   }
   if (status.ok()) {

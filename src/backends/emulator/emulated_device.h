@@ -20,6 +20,7 @@
 
 #include "backends/emulator/cpu_meter.h"
 #include "backends/emulator/device_clock.h"
+#include "backends/emulator/emulated_cache.h"
 #include "backends/emulator/emulator.h"
 #include "backends/emulator/store.h"
 #include "backends/emulator/volatile_cache.h"
@@ -44,6 +45,7 @@ class EmulatedDevice final : public EmulatorDevice {
   const std::string& identity() const override { return identity_; }
   std::optional<DeviceOwner> owner() const override { return store_->Owner(); }
   OpenMode mode() const override { return mode_; }
+  HostCache* host_cache() override { return &host_cache_; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -66,6 +68,13 @@ class EmulatedDevice final : public EmulatorDevice {
 
   EmulatorMeter meter() const override;
   Status SetCondition(ZoneId zone, ZoneCondition condition) override;
+
+  // For the cache: reads bytes that need no alignment, without latency.
+  [[nodiscard]] Status ReadBytes(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
+  // For the cache: counts a read of `bytes` in `zone` that begins now, and returns when it is due to complete.
+  SteadyTime TimeRead(ZoneId zone, std::uint64_t bytes);
+  // True if reads take device time.
+  bool ReadsWait() const { return Waits(EmulatorCommand::kRead); }
 
   // For the queue: executes `request` at once, without its latency. Returns when it is due to
   // complete.
@@ -121,6 +130,7 @@ class EmulatedDevice final : public EmulatorDevice {
   };
   std::array<AtomicKind, kEmulatorCommands> kinds_;
   CpuMeter cpu_;
+  EmulatedCache host_cache_;
   std::atomic<int> queues_{0};
 };
 

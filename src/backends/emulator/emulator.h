@@ -47,6 +47,8 @@ struct EmulatorOptions {
   bool hostsync = false;
   bool volatile_cache = true;        // in geometry(); always true for a file with a volatile cache
   std::uint64_t max_copy_bytes = 0;  // of a file's geometry, in whole blocks
+  // What the modelled page cache of the host holds at most (page_cache_model.h). Unset: DefaultPageCacheBytes.
+  std::optional<std::uint64_t> page_cache_bytes;
 
   std::uint32_t latency_us(EmulatorCommand command) const;
 };

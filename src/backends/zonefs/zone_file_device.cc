@@ -76,6 +76,13 @@ ZoneFileDevice::ZoneFileDevice(Parts parts, const Geometry& geometry, std::vecto
       capacities_(Capacities(zones)),
       writers_(parts_.name, *parts_.files, parts_.limits, std::move(zones)),
       readers_(parts_.descriptors, [this](ZoneId zone) { return parts_.files->OpenToRead(zone); }),
+      buffered_readers_(parts_.descriptors,
+                        [this](ZoneId zone) -> Result<UniqueFd> {
+                          ZENFS_ASSIGN_OR_RETURN(const DescriptorCache::Descriptor direct,
+                                                 readers_.Get(zone));
+                          return OpenBuffered(direct->get());
+                        }),
+      cache_(*this),
       reads_(geometry_.zone_count),
       rings_(UseOfRings(parts_)) {}
 
@@ -201,15 +208,25 @@ Status ZoneFileDevice::CheckManagement(ZoneId zone) const {
 Result<IoPlace> ZoneFileDevice::PlaceRead(DeviceOffset offset, ByteSpan into) {
   ZENFS_RETURN_IF_ERROR(CheckOffset(name(), geometry_, "read", offset));
   ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry_, "read", into));
+  return PlaceIn(readers_, offset, into.size());
+}
+
+// The kernel drops from its cache what is written to a file or truncated, and nobody writes zones by commands below a zonefs.
+Result<IoPlace> ZoneFileDevice::PlaceCached(DeviceOffset offset, std::uint64_t length) {
+  ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry_, geometry_.ZoneOf(offset)));
+  return PlaceIn(buffered_readers_, offset, length);
+}
+
+Result<IoPlace> ZoneFileDevice::PlaceIn(DescriptorCache& readers, DeviceOffset offset, std::uint64_t length) {
   const ZoneId zone = geometry_.ZoneOf(offset);
   const std::uint64_t at = InZone(offset);
   const std::uint64_t capacity = capacities_[zone.value];
-  if (into.size() > capacity || at > capacity - into.size()) {
+  if (length > capacity || at > capacity - length) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("{}: read of {} bytes at {} in zone {}, whose capacity is {}", name(),
-                            into.size(), at, zone.value, capacity));
+                fmt::format("{}: read of {} bytes at {} in zone {}, whose capacity is {}", name(), length, at,
+                            zone.value, capacity));
   }
-  Result<DescriptorCache::Descriptor> file = readers_.Get(zone);
+  Result<DescriptorCache::Descriptor> file = readers.Get(zone);
   if (!file) {
     const Result<ZoneInfo> now = Look(zone);
     const bool offline = now && now->condition == ZoneCondition::kOffline;
@@ -250,6 +267,7 @@ Result<IoPlace> ZoneFileDevice::PlaceWrite(DeviceOffset offset, std::span<const 
   const ZoneId zone = geometry_.ZoneOf(offset);
   Result<int> fd = writers_.BeginWrite(zone, at, TotalBytes(pieces));
   if (!fd && IsOutOfDescriptors(fd.error())) {
+    buffered_readers_.Clear();
     readers_.Clear();  // reads can reopen their files; the write must not fail
     fd = writers_.BeginWrite(zone, at, TotalBytes(pieces));
   }

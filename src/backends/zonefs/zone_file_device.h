@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/host/failed_write.h"
+#include "backends/host/kernel_cache.h"
 #include "backends/host/kernel_queue.h"
 #include "backends/host/ring_pool.h"
 #include "backends/zonefs/descriptor_cache.h"
@@ -22,7 +23,7 @@
 
 namespace zenfs {
 
-class ZoneFileDevice final : public ZonedDevice, private IoTarget {
+class ZoneFileDevice final : public ZonedDevice, private IoTarget, private CacheTarget {
  public:
   struct Parts {
     std::string name;
@@ -49,6 +50,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   const std::string& identity() const override { return parts_.identity; }
   std::optional<DeviceOwner> owner() const override { return parts_.owner; }
   std::vector<std::string> notices() const override { return parts_.notices; }
+  HostCache* host_cache() override { return &cache_; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -69,9 +71,13 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   Result<IoPlace> Place(const IoRequest& request) override;
   Status Settle(const IoRequest& request, const IoOutcome& outcome) override;
 
+  Result<IoPlace> PlaceCached(DeviceOffset offset, std::uint64_t length) override;
+
   Status CheckWritable() const;
   Status CheckManagement(ZoneId zone) const;
   Result<IoPlace> PlaceRead(DeviceOffset offset, ByteSpan into);
+  // Where the range is in a file of `readers`.
+  Result<IoPlace> PlaceIn(DescriptorCache& readers, DeviceOffset offset, std::uint64_t length);
   Status SettleRead(DeviceOffset offset, ByteSpan into, const IoOutcome& outcome);
   Result<IoPlace> PlaceWrite(DeviceOffset offset, std::span<const ByteView> pieces);
   Status SettleWrite(DeviceOffset offset, std::span<const ByteView> pieces, const IoOutcome& outcome);
@@ -88,6 +94,8 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget {
   const std::vector<std::uint64_t> capacities_;  // bytes, by zone
   ZoneWriters writers_;
   DescriptorCache readers_;
+  DescriptorCache buffered_readers_;  // for reads through the page cache
+  KernelCache cache_;
   RecentReads reads_;
   RingPool rings_;
   std::atomic<std::uint32_t> flush_zone_{0};  // the last flush used its file

@@ -1,0 +1,85 @@
+#include "backends/host/kernel_cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/host/plain_io.h"
+
+namespace zenfs {
+namespace {
+
+// A read that the cache could not serve whole without the device.
+struct Rest {
+  CachedRead* read;
+  IoPlace place;
+  std::size_t done;
+};
+
+Status StatusOf(const CachedRead& read, const IoOutcome& outcome) {
+  if (outcome.Moved(read.into.size())) return {};
+  const std::string text =
+      fmt::format("read of {} bytes at {} through the page cache", read.into.size(), read.offset.value);
+  if (outcome.os_errno != 0) return FailErrno(outcome.os_errno, text);
+  return Fail(Code::kIo, fmt::format("{} ended after {}", text, outcome.bytes));
+}
+
+// Bytes that the cache has at once; 0 also if the host can't tell.
+std::size_t ReadAtOnce(const IoPlace& place, ByteSpan into) {
+  const iovec all{.iov_base = into.data(), .iov_len = into.size()};
+  const ssize_t n = ::preadv2(place.fd, &all, 1, static_cast<off_t>(place.offset), RWF_NOWAIT);
+  return n < 0 ? 0 : static_cast<std::size_t>(n);
+}
+
+void Begin(const IoPlace& place, std::uint64_t length, CacheAdvice advice) {
+  const int kind = advice == CacheAdvice::kWillNeed ? POSIX_FADV_WILLNEED : POSIX_FADV_DONTNEED;
+  static_cast<void>(
+      ::posix_fadvise(place.fd, static_cast<off_t>(place.offset), static_cast<off_t>(length), kind));
+}
+
+}  // namespace
+
+void KernelCache::ReadOne(CachedRead& read) {
+  const Result<IoPlace> place = target_.PlaceCached(read.offset, read.into.size());
+  read.status =
+      place ? StatusOf(read, ReadPlainly(place->fd, place->offset, read.into)) : Fail(place.error());
+}
+
+void KernelCache::Read(std::span<CachedRead> reads) {
+  if (reads.size() == 1) return ReadOne(reads.front());
+  std::vector<Rest> rests;
+  for (CachedRead& read : reads) {
+    Result<IoPlace> place = target_.PlaceCached(read.offset, read.into.size());
+    read.status = place ? Status() : Fail(place.error());
+    if (!place) continue;
+    const std::size_t done = ReadAtOnce(*place, read.into);
+    if (done < read.into.size()) rests.push_back({&read, *std::move(place), done});
+  }
+  for (const Rest& rest : rests) Begin(rest.place, rest.read->into.size(), CacheAdvice::kWillNeed);
+  for (const Rest& rest : rests) {
+    IoOutcome outcome =
+        ReadPlainly(rest.place.fd, rest.place.offset + rest.done, rest.read->into.subspan(rest.done));
+    outcome.bytes += rest.done;
+    rest.read->status = StatusOf(*rest.read, outcome);
+  }
+}
+
+void KernelCache::Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice advice) {
+  const Result<IoPlace> place = target_.PlaceCached(offset, length);
+  if (place) Begin(*place, length, advice);
+}
+
+Result<UniqueFd> OpenBuffered(int direct) {
+  const std::string path = fmt::format("/proc/self/fd/{}", direct);
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (!fd.valid()) return FailErrno(errno, "opening for buffered reads");
+  static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM));
+  return fd;
+}
+
+}  // namespace zenfs
