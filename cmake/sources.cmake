@@ -410,6 +410,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_log_device_test.cc
+  volume/volume_cached_read_test.cc
   volume/volume_pair_test.cc
   volume/volume_log_switch_test.cc
   volume/volume_threads_test.cc

@@ -89,16 +89,44 @@ void Complete(const Geometry& geometry, Command& command) {
   }
 }
 
-}  // namespace
-
-Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
-                   ByteSpan into) {
-  ReadRequest request{offset, into, {}};
-  ReadExtentsMany(device, extents, std::span<ReadRequest>(&request, 1));
-  return std::move(request.status);
+// Calls `visit(place, offset, length)` for each piece of [offset, offset + length) that lies in one extent. Returns the end of
+// the last one before a gap.
+template <typename Visit>
+std::uint64_t ForEachPiece(std::span<const Extent> extents, std::uint64_t offset, std::uint64_t length,
+                           const Visit& visit) {
+  const std::uint64_t end = offset + length;
+  for (auto it = FindExtent(extents, offset); offset < end; ++it) {
+    if (it == extents.end() || it->file_offset > offset) break;
+    const std::uint64_t n = std::min(end, it->end()) - offset;
+    visit(it->place + (offset - it->file_offset), offset, n);
+    offset += n;
+  }
+  return offset;
 }
 
-void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests) {
+// Reads the requests through the cache. Requests that it can't read are left to the caller, with a status that is not OK.
+void ReadThrough(HostCache& cache, std::span<const Extent> extents, std::span<ReadRequest> requests) {
+  std::vector<CachedRead> reads;
+  std::vector<ReadRequest*> owners;
+  reads.reserve(requests.size());
+  owners.reserve(requests.size());
+  for (ReadRequest& request : requests) {
+    const std::uint64_t end =
+        ForEachPiece(extents, request.offset, request.into.size(),
+                     [&](DeviceOffset place, std::uint64_t at, std::uint64_t n) {
+                       reads.push_back({place, request.into.subspan(at - request.offset, n), {}});
+                       owners.push_back(&request);
+                     });
+    const bool covered = end == request.offset + request.into.size();
+    request.status = covered ? Status() : Fail(Code::kCorruption, "a gap");
+  }
+  if (!reads.empty()) cache.Read(reads);
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (!reads[i].status.ok()) owners[i]->status = std::move(reads[i].status);
+  }
+}
+
+void ReadFromDevice(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests) {
   const Planner planner(device.geometry());
   std::vector<Command> commands;
   commands.reserve(requests.size());
@@ -117,6 +145,45 @@ void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::
     queue->Reap(commands.size(), done);
   }
   for (Command& command : commands) Complete(device.geometry(), command);
+}
+
+}  // namespace
+
+Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset, ByteSpan into,
+                   ReadSource source) {
+  if (HostCache* const cache = source == ReadSource::kCache ? device.host_cache() : nullptr) {
+    // Nearly all reads lie in one extent.
+    const auto it = FindExtent(extents, offset);
+    const bool inside = !into.empty() && it != extents.end() && it->file_offset <= offset &&
+                        into.size() <= it->end() - offset;
+    if (inside) {
+      CachedRead read{it->place + (offset - it->file_offset), into, {}};
+      cache->Read(std::span(&read, 1));
+      if (read.status.ok()) return {};
+      source = ReadSource::kDevice;
+    }
+  }
+  ReadRequest request{offset, into, {}};
+  ReadExtentsMany(device, extents, std::span<ReadRequest>(&request, 1), source);
+  return std::move(request.status);
+}
+
+void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests,
+                     ReadSource source) {
+  HostCache* const cache = source == ReadSource::kCache ? device.host_cache() : nullptr;
+  if (cache == nullptr) return ReadFromDevice(device, extents, requests);
+  ReadThrough(*cache, extents, requests);
+  for (ReadRequest& request : requests) {
+    if (!request.status.ok()) ReadFromDevice(device, extents, std::span(&request, 1));
+  }
+}
+
+void AdviseExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
+                   std::uint64_t length, CacheAdvice advice) {
+  HostCache* const cache = device.host_cache();
+  if (cache == nullptr) return;
+  ForEachPiece(extents, offset, length,
+               [&](DeviceOffset place, std::uint64_t, std::uint64_t n) { cache->Advise(place, n, advice); });
 }
 
 }  // namespace zenfs

@@ -1,7 +1,7 @@
 // Reads file bytes through a list of extents.
 //
 // Requests need no alignment. The parts that are aligned on the device and in memory are read in place, the others
-// through a bounce buffer. No lock is taken.
+// through a bounce buffer. Through the host's cache all are read in place. No lock is taken.
 #pragma once
 
 #include <span>
@@ -12,6 +12,12 @@
 
 namespace zenfs {
 
+// Who may answer a read.
+enum class ReadSource {
+  kDevice,  // only the device, as for all that proves something
+  kCache,  // also the host's cache, where there is one (device/host_cache.h). What it can't read is read from the device
+};
+
 struct ReadRequest {
   std::uint64_t offset = 0;
   ByteSpan into;
@@ -21,9 +27,14 @@ struct ReadRequest {
 // Fills `into` with the file's bytes from `offset` on. Errors: those of the device, with file offset, zone and
 // device offset in the text; kCorruption if the extents do not cover [offset, offset + into.size()).
 [[nodiscard]] Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
-                                 ByteSpan into);
+                                 ByteSpan into, ReadSource source = ReadSource::kDevice);
 
 // Executes several reads with all device commands in flight at the same time. Each request gets its own status.
-void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests);
+void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests,
+                     ReadSource source = ReadSource::kDevice);
+
+// Advises the host's cache about the part of [offset, offset + length) that the extents cover. Nothing without a cache.
+void AdviseExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
+                   std::uint64_t length, CacheAdvice advice);
 
 }  // namespace zenfs

@@ -1,7 +1,12 @@
 #include "file/extent_reader.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "device/forwarding_device.h"
 #include "file/extent_list.h"
 #include "zone/zone_test_rig.h"
 
@@ -36,6 +41,95 @@ class ExtentReaderTest : public testing::Test {
   ZoneTestRig rig_{TestGeometry(4, 16)};
   std::vector<Extent> extents_;
 };
+
+// A cache that holds what the device holds. It can't read `broken`.
+class DeviceWithCache final : public ForwardingDevice, private HostCache {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  using ForwardingDevice::Read;
+  HostCache* host_cache() override { return this; }
+
+  std::optional<ZoneId> broken;
+  std::size_t reads = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> advised;  // offset on the device, length
+
+ private:
+  void Read(std::span<CachedRead> all) override {
+    for (CachedRead& read : all) {
+      ++reads;
+      if (geometry().ZoneOf(read.offset) == broken) {
+        read.status = Fail(Code::kIo, "broken");
+        continue;
+      }
+      const std::uint64_t begin = RoundDown(read.offset.value, kTestBlock);
+      const std::uint64_t end = RoundUp(read.offset.value + read.into.size(), kTestBlock);
+      AlignedBuffer blocks(end - begin);
+      blocks.Resize(end - begin);
+      read.status = inner().Read(DeviceOffset(begin), blocks.Span());
+      std::ranges::copy(blocks.View().subspan(read.offset.value - begin, read.into.size()),
+                        read.into.begin());
+    }
+  }
+  void Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice) override {
+    advised.emplace_back(offset.value, length);
+  }
+};
+
+TEST_F(ExtentReaderTest, AReadThroughTheCacheMayCrossExtents) {
+  DeviceWithCache device(rig_.device);
+  for (const auto& [offset, length] : {std::pair<std::uint64_t, std::size_t>{0, 10},
+                                       {kTestBlock + 7, 3 * kTestBlock + 50},
+                                       {2 * kTestBlock - 1, 2},
+                                       {4 * kTestBlock, 100}}) {
+    std::string text(length, '?');
+    ASSERT_TRUE(
+        ReadExtents(device, extents_, offset, std::as_writable_bytes(std::span(text)), ReadSource::kCache)
+            .ok());
+    EXPECT_EQ(text, Expected(offset, length)) << offset;
+  }
+  EXPECT_GT(device.reads, 0u);
+}
+
+TEST_F(ExtentReaderTest, WhatTheCacheCannotReadIsReadFromTheDeviceOnce) {
+  DeviceWithCache device(rig_.device);
+  device.broken = ZoneId(1);
+  for (const auto& [offset, length] :
+       {std::pair<std::uint64_t, std::size_t>{2 * kTestBlock + 5, 10}, {kTestBlock, 3 * kTestBlock}}) {
+    std::string text(length, '?');
+    ASSERT_TRUE(
+        ReadExtents(device, extents_, offset, std::as_writable_bytes(std::span(text)), ReadSource::kCache)
+            .ok());
+    EXPECT_EQ(text, Expected(offset, length));
+  }
+  device.reads = 0;
+  std::string text(10, '?');
+  rig_.device.Inject(
+      {FaultyDevice::Command::kRead, 1, 100, ZoneId(1), Code::kIo, FaultyDevice::When::kBefore});
+  const Status read = ReadExtents(device, extents_, 2 * kTestBlock, std::as_writable_bytes(std::span(text)),
+                                  ReadSource::kCache);
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().text().find("zone 1"), std::string::npos) << read.error().text();
+  EXPECT_EQ(device.reads, 1u);
+}
+
+TEST_F(ExtentReaderTest, ARangeOutsideTheExtentsIsCorruptionWithACacheToo) {
+  DeviceWithCache device(rig_.device);
+  std::string text(101, '?');
+  const Status status = ReadExtents(device, extents_, 4 * kTestBlock, std::as_writable_bytes(std::span(text)),
+                                    ReadSource::kCache);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), Code::kCorruption);
+}
+
+TEST_F(ExtentReaderTest, AdviceIsForThePartsOfTheExtents) {
+  DeviceWithCache device(rig_.device);
+  const std::uint64_t zone1 = device.geometry().ZoneStart(ZoneId(1)).value;
+  AdviseExtents(device, extents_, kTestBlock, 10 * kTestBlock, CacheAdvice::kWillNeed);
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(device.advised,
+            (std::vector<Range>{{kTestBlock, kTestBlock}, {zone1, 2 * kTestBlock}, {2 * kTestBlock, 100}}));
+  AdviseExtents(rig_.device, extents_, 0, 10, CacheAdvice::kWillNeed);  // without a cache: nothing
+}
 
 // D14 of docs/internals/failures.md.
 TEST_F(ExtentReaderTest, UnalignedReadAcrossExtentsReturnsTheBytesInOrder) {

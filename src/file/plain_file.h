@@ -110,9 +110,13 @@ class PlainFile {
   // Time of the last change of the bytes through this object, in seconds since 1970; 0 if there was none.
   std::uint64_t changed_seconds() const { return file_.changed_seconds.load(std::memory_order_relaxed); }
   // Reads into.size() bytes, fewer only at the end of the file. Returns the number of bytes read.
-  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const EXCLUDES(file_.mutex);
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into,
+                                         ReadSource source = ReadSource::kDevice) const EXCLUDES(file_.mutex);
   // Shortens request.into to the bytes read.
-  void ReadMany(std::span<ReadRequest> requests) const EXCLUDES(file_.mutex);
+  void ReadMany(std::span<ReadRequest> requests, ReadSource source = ReadSource::kDevice) const
+      EXCLUDES(file_.mutex);
+  // About the bytes on the device.
+  void Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const;
 
   // Call this after reclaim moved the file. `extents` are the committed extents; later reads use them. The caller
   // excludes syncs, so no Drain waits for its MarkCommitted. Returns false if a writer holds the lock, for example

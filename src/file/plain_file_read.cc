@@ -47,14 +47,14 @@ bool PlainFile::LiesIn(ZoneId zone) const {
       view->extents, [&](const Extent& extent) { return file_.geometry.ZoneOf(extent.place) == zone; });
 }
 
-Result<std::size_t> PlainFile::Read(std::uint64_t offset, ByteSpan into) const {
+Result<std::size_t> PlainFile::Read(std::uint64_t offset, ByteSpan into, ReadSource source) const {
   const DeviceRead read = PrepareRead(file_, offset, into);
   ZENFS_RETURN_IF_ERROR(
-      ReadExtents(*file_.deps.device, read.view->extents, offset, into.first(read.from_device)));
+      ReadExtents(*file_.deps.device, read.view->extents, offset, into.first(read.from_device), source));
   return read.total;
 }
 
-void PlainFile::ReadMany(std::span<ReadRequest> requests) const {
+void PlainFile::ReadMany(std::span<ReadRequest> requests, ReadSource source) const {
   std::vector<ReadRequest> device_part;
   // All requests use one view.
   std::shared_ptr<const FileView> view;
@@ -69,15 +69,20 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests) const {
   if (!one_view) {
     // The file changed between two requests, which is rare: read each one alone.
     for (ReadRequest& request : requests) {
-      auto got = Read(request.offset, request.into);
+      auto got = Read(request.offset, request.into, source);
       request.status = got ? Status{} : Fail(got.error());
       if (got) request.into = request.into.first(*got);
     }
     return;
   }
   if (view == nullptr) return;
-  ReadExtentsMany(*file_.deps.device, view->extents, device_part);
+  ReadExtentsMany(*file_.deps.device, view->extents, device_part, source);
   for (std::size_t i = 0; i < requests.size(); ++i) requests[i].status = std::move(device_part[i].status);
+}
+
+void PlainFile::Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const {
+  const std::shared_ptr<const FileView> view = file_.published.view.Get();
+  AdviseExtents(*file_.deps.device, view->extents, offset, length, advice);
 }
 
 }  // namespace zenfs

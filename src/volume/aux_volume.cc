@@ -39,13 +39,16 @@ class AuxFile final : public FileHandle {
   AuxFile(HostFile file, const HostStat& stat, bool writable)
       : file_(std::move(file)), id_(HostFileId(stat)), writable_(writable) {}
 
-  Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override {
+  using FileHandle::Read;
+  using FileHandle::ReadMany;
+  Result<std::size_t> Read(std::uint64_t offset, ByteSpan into, ReadSource) const override {
     return file_.Read(offset, into);
   }
   Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override {
     return Read(offset, into);  // the host's file has no checksums
   }
-  void ReadMany(std::span<ReadRequest> requests) const override {
+  void Advise(std::uint64_t, std::uint64_t, CacheAdvice) const override {}
+  void ReadMany(std::span<ReadRequest> requests, ReadSource) const override {
     for (ReadRequest& request : requests) {
       const auto n = file_.Read(request.offset, request.into);
       request.status = n ? Status() : Status(Fail(n.error()));

@@ -29,12 +29,20 @@ class FileHandle {
   virtual ~FileHandle() = default;  // closes, but only counts an error; call Close to get it
 
   // Reads at most into.size() bytes from `offset`, fewer only at the end of the file. Returns the number of bytes read.
-  [[nodiscard]] virtual Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const = 0;
+  // `source`: whether the host's cache may answer. Framed files are always read from the device.
+  [[nodiscard]] virtual Result<std::size_t> Read(std::uint64_t offset, ByteSpan into,
+                                                 ReadSource source) const = 0;
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const {
+    return Read(offset, into, ReadSource::kDevice);
+  }
   // The same, and verifies each frame of a framed file that it reads, as a whole. Bytes in extents are not verified: an extent
   // has one checksum, which Volume::Layout returns. Errors: also kCorruption.
   [[nodiscard]] virtual Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const = 0;
   // Sends several reads together. Shortens the `into` of each request to the bytes read.
-  virtual void ReadMany(std::span<ReadRequest> requests) const = 0;
+  virtual void ReadMany(std::span<ReadRequest> requests, ReadSource source) const = 0;
+  void ReadMany(std::span<ReadRequest> requests) const { ReadMany(requests, ReadSource::kDevice); }
+  // Advises the host's cache about [offset, offset + length): a hint for later reads with ReadSource::kCache.
+  virtual void Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const = 0;
 
   // The following functions return kReadOnly on a handle opened for reading, and on a read-only mount.
 

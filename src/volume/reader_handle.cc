@@ -56,7 +56,7 @@ std::uint64_t ReaderHandle::size() const {
   return Held()->size();
 }
 
-Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request, Frames frames) const {
+Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request, HowToRead how) const {
   const FrameIndex& index = file.log->index;
   const std::uint64_t end = request.offset + request.into.size();
   std::vector<PieceRead> parts;
@@ -72,7 +72,7 @@ Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request, F
     }
     const ByteSpan into = request.into.subspan(from - request.offset, to - from);
     if (piece.in_sync_block) in_sync_blocks.push_back(piece);  // verified below in any case
-    if (frames == Frames::kAsTheyAre || piece.sequence == 0 || piece.in_sync_block) {
+    if (!how.verify_frames || piece.sequence == 0 || piece.in_sync_block) {
       parts.push_back({piece.place + (from - piece.file_offset), into});
       continue;
     }
@@ -85,8 +85,8 @@ Status ReaderHandle::ReadLog(const LiveFile& file, const ReadRequest& request, F
   return {};
 }
 
-bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> all, Frames frames) const {
-  if (all.empty() || file.flushed.empty()) return ReadDevice(file, all, frames);
+bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> all, HowToRead how) const {
+  if (all.empty() || file.flushed.empty()) return ReadDevice(file, all, how);
   const std::uint64_t device_end = file.device_end();
   for (const FlushedPart& part : file.flushed) {
     for (ReadRequest& request : all) CopyPart(part, request);
@@ -99,14 +99,14 @@ bool ReaderHandle::ReadFrom(const LiveFile& file, std::span<ReadRequest> all, Fr
     requests.push_back({.offset = all[i].offset, .into = all[i].into.first(length), .status = {}});
     owners.push_back(i);
   }
-  const bool complete = ReadDevice(file, requests, frames);
+  const bool complete = ReadDevice(file, requests, how);
   for (std::size_t i = 0; i < requests.size(); ++i) all[owners[i]].status = std::move(requests[i].status);
   return complete;
 }
 
-bool ReaderHandle::ReadDevice(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const {
+bool ReaderHandle::ReadDevice(const LiveFile& file, std::span<ReadRequest> requests, HowToRead how) const {
   if (file.log == nullptr) {
-    ReadExtentsMany(mount_->device(), file.shown->extents, requests);
+    ReadExtentsMany(mount_->device(), file.shown->extents, requests, how.source);
     for (ReadRequest& request : requests) {
       if (request.status.ok()) continue;
       request.status = Fail(request.status.error().With(fmt::format("{} (file {})", path_, id_.value)));
@@ -114,7 +114,7 @@ bool ReaderHandle::ReadDevice(const LiveFile& file, std::span<ReadRequest> reque
     return true;
   }
   for (ReadRequest& request : requests) {
-    request.status = ReadLog(file, request, frames);
+    request.status = ReadLog(file, request, how);
     if (!request.status.ok() && request.status.error().code() == Code::kBusy) return false;
   }
   return true;
@@ -136,7 +136,7 @@ Status ReaderHandle::CheckSyncBlock(const LiveFile& file, const Piece& piece) co
 }
 
 // The requests are cut at the size of the last layout that was tried.
-Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frames) const {
+Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, HowToRead how) const {
   std::uint64_t wanted = 0;
   std::vector<ByteSpan> whole;
   whole.reserve(requests.size());
@@ -153,7 +153,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
   }
   if (kept_record_ != nullptr && file->record == kept_record_ && file->flushed.empty())
     return ReadKept(whole, requests);
-  if (gone) return ReadGone(*file, whole, requests, frames);
+  if (gone) return ReadGone(*file, whole, requests, how);
   std::optional<Deadline> deadline;  // set at the first change, because one read alone may take long
   for (;;) {
     const std::uint64_t size = file->size();
@@ -171,7 +171,7 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
     if (cut.empty()) return {};  // the layout is new, and the file ends before the requests
     SyncPoint::Reach("ReaderHandle::Read:planned");
     const auto hold = AnnounceZones(*file);
-    const bool read = ReadFrom(*file, cut, frames);
+    const bool read = ReadFrom(*file, cut, how);
     std::uint64_t from = UINT64_MAX;
     std::uint64_t to = 0;
     for (const ReadRequest& request : cut) {
@@ -179,11 +179,11 @@ Status ReaderHandle::ReadConfirmed(std::span<ReadRequest> requests, Frames frame
       to = std::max(to, request.offset + request.into.size());
     }
     ZENFS_ASSIGN_OR_RETURN(LiveState::Confirmed confirmed, mount_->live().Confirm(file, from, to));
-    if (confirmed.file == nullptr) return ReadGone(*file, whole, requests, frames);
+    if (confirmed.file == nullptr) return ReadGone(*file, whole, requests, how);
     if (!read) {
       confirmed.proven = false;
       ZENFS_ASSIGN_OR_RETURN(confirmed.file, Renew());
-      if (confirmed.file == nullptr) return ReadGone(*file, whole, requests, frames);
+      if (confirmed.file == nullptr) return ReadGone(*file, whole, requests, how);
     }
     Hold(confirmed.file);
     if (confirmed.proven) {
@@ -218,7 +218,7 @@ Status ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadReq
 }
 
 Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
-                              std::span<ReadRequest> requests, Frames frames) const {
+                              std::span<ReadRequest> requests, HowToRead how) const {
   std::shared_ptr<const AnnouncedZones::Hold> hold;
   {
     MutexLock lock(mutex_);
@@ -231,7 +231,7 @@ Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> wh
     request.into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
     request.status = {};
     if (request.into.empty()) continue;
-    if (hold != nullptr && ReadFrom(file, std::span(&request, 1), frames) && request.status.ok() &&
+    if (hold != nullptr && ReadFrom(file, std::span(&request, 1), how) && request.status.ok() &&
         hold->NoneWasReset())
       continue;
     request.status = {};
@@ -292,25 +292,32 @@ Status ReaderHandle::KeepBytes() {
   return {};
 }
 
-Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into) const {
-  return ReadOne(offset, into, Frames::kAsTheyAre);
+Result<std::size_t> ReaderHandle::Read(std::uint64_t offset, ByteSpan into, ReadSource source) const {
+  return ReadOne(offset, into, {.source = source});
 }
 
 Result<std::size_t> ReaderHandle::ReadVerified(std::uint64_t offset, ByteSpan into) const {
-  return ReadOne(offset, into, Frames::kVerified);
+  return ReadOne(offset, into, {.verify_frames = true});
 }
 
-Result<std::size_t> ReaderHandle::ReadOne(std::uint64_t offset, ByteSpan into, Frames frames) const {
+Result<std::size_t> ReaderHandle::ReadOne(std::uint64_t offset, ByteSpan into, HowToRead how) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
   ReadRequest request{.offset = offset, .into = into, .status = {}};
-  ZENFS_RETURN_IF_ERROR(ReadConfirmed(std::span(&request, 1), frames));
+  ZENFS_RETURN_IF_ERROR(ReadConfirmed(std::span(&request, 1), how));
   ZENFS_RETURN_IF_ERROR(request.status);
   return request.into.size();
 }
 
-void ReaderHandle::ReadMany(std::span<ReadRequest> requests) const {
+void ReaderHandle::Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const {
   const Result<Gate::Entry> entry = mount_->Enter();
-  const Status read = entry ? ReadConfirmed(requests, Frames::kAsTheyAre) : Fail(entry.error());
+  const std::shared_ptr<const LiveFile> file = Held();
+  if (entry && file->log == nullptr)
+    AdviseExtents(mount_->device(), file->shown->extents, offset, length, advice);
+}
+
+void ReaderHandle::ReadMany(std::span<ReadRequest> requests, ReadSource source) const {
+  const Result<Gate::Entry> entry = mount_->Enter();
+  const Status read = entry ? ReadConfirmed(requests, {.source = source}) : Fail(entry.error());
   if (read.ok()) return;
   for (ReadRequest& request : requests) {
     request.status = read;

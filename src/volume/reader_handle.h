@@ -38,9 +38,13 @@ class ReaderHandle final : public FileHandle {
   static constexpr std::uint64_t kKeptMax = 64 << 10;
   [[nodiscard]] Status Secure();
 
-  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
+  using FileHandle::Read;
+  using FileHandle::ReadMany;
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into,
+                                         ReadSource source) const override;
   [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
-  void ReadMany(std::span<ReadRequest> requests) const override;
+  void ReadMany(std::span<ReadRequest> requests, ReadSource source) const override;
+  void Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const override;
   [[nodiscard]] Status Append(ByteView, KnownCrc) override { return mount_->Refuse(); }
   [[nodiscard]] Status PositionedAppend(ByteView, std::uint64_t, KnownCrc) override {
     return mount_->Refuse();
@@ -61,24 +65,27 @@ class ReaderHandle final : public FileHandle {
   void Hold(std::shared_ptr<const LiveFile> file) const EXCLUDES(mutex_);
   // Looks the file up again, holds the result and returns it; null if the file is gone.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Renew() const;
-  enum class Frames { kAsTheyAre, kVerified };
+  struct HowToRead {
+    bool verify_frames = false;
+    ReadSource source = ReadSource::kDevice;  // of extents
+  };
   // Reads the requests from the layout `file`. The result is not confirmed yet. Returns false if the writer has replaced a
   // sync block meanwhile.
-  bool ReadFrom(const LiveFile& file, std::span<ReadRequest> all, Frames frames) const;
+  bool ReadFrom(const LiveFile& file, std::span<ReadRequest> all, HowToRead how) const;
   // The same for requests that end on the device.
-  bool ReadDevice(const LiveFile& file, std::span<ReadRequest> requests, Frames frames) const;
-  [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request, Frames frames) const;
+  bool ReadDevice(const LiveFile& file, std::span<ReadRequest> requests, HowToRead how) const;
+  [[nodiscard]] Status ReadLog(const LiveFile& file, const ReadRequest& request, HowToRead how) const;
   // The seed of the zone of `piece`. Errors: kBusy if it is no log zone any more.
   [[nodiscard]] Result<FrameSeed> SeedOf(const LiveFile& file, const Piece& piece) const;
   // Errors: kBusy if `piece` is no longer in its sync block.
   [[nodiscard]] Status CheckSyncBlock(const LiveFile& file, const Piece& piece) const;
-  [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests, Frames frames) const;
-  [[nodiscard]] Result<std::size_t> ReadOne(std::uint64_t offset, ByteSpan into, Frames frames) const;
+  [[nodiscard]] Status ReadConfirmed(std::span<ReadRequest> requests, HowToRead how) const;
+  [[nodiscard]] Result<std::size_t> ReadOne(std::uint64_t offset, ByteSpan into, HowToRead how) const;
   // Fills the requests, cut at the end of the kept bytes, from these.
   Status ReadKept(std::span<const ByteSpan> whole, std::span<ReadRequest> requests) const;
   // `file`: the last layout that was known. Cuts the requests, whose first extent is `whole`, at its end.
   [[nodiscard]] Status ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
-                                std::span<ReadRequest> requests, Frames frames) const;
+                                std::span<ReadRequest> requests, HowToRead how) const;
   // The announcement of the zones of a layout, and whether the file still existed after it.
   struct Announced {
     std::shared_ptr<const FileRecord> record;

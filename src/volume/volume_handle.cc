@@ -29,11 +29,11 @@ void VolumeHandle::RecordGrowth() const {
   if (TraceRecorder* const trace = Trace()) trace->Grew(file_->id, file_->size());
 }
 
-Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into) const {
+Result<std::size_t> VolumeHandle::Read(std::uint64_t offset, ByteSpan into, ReadSource source) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
   Meter meter(mount_->metrics(), Operation::kRead);
   Result<std::size_t> read =
-      file_->plain ? file_->plain->Read(offset, into) : file_->framed->Read(offset, into);
+      file_->plain ? file_->plain->Read(offset, into, source) : file_->framed->Read(offset, into);
   if (!read && file_->plain) read = Fail(OfFile(read.error(), file_->id));
   const std::size_t bytes = read.value_or(0);
   return meter.Done(std::move(read), bytes);
@@ -48,9 +48,14 @@ Result<std::size_t> VolumeHandle::ReadVerified(std::uint64_t offset, ByteSpan in
   return meter.Done(std::move(read), bytes);
 }
 
-void VolumeHandle::ReadMany(std::span<ReadRequest> requests) const {
+void VolumeHandle::Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const {
   const Result<Gate::Entry> entry = mount_->Enter();
-  if (entry && file_->plain) return ReadManyPlain(requests);
+  if (entry && file_->plain) file_->plain->Advise(offset, length, advice);
+}
+
+void VolumeHandle::ReadMany(std::span<ReadRequest> requests, ReadSource source) const {
+  const Result<Gate::Entry> entry = mount_->Enter();
+  if (entry && file_->plain) return ReadManyPlain(requests, source);
   for (ReadRequest& request : requests) {
     if (!entry) {
       request.status = Fail(entry.error());
@@ -62,9 +67,9 @@ void VolumeHandle::ReadMany(std::span<ReadRequest> requests) const {
   }
 }
 
-void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests) const {
+void VolumeHandle::ReadManyPlain(std::span<ReadRequest> requests, ReadSource source) const {
   const SteadyTime begin = SteadyNow();
-  file_->plain->ReadMany(requests);
+  file_->plain->ReadMany(requests, source);
   const std::chrono::nanoseconds together = SteadyNow() - begin;
   Metrics& metrics = mount_->metrics();
   for (ReadRequest& request : requests) {

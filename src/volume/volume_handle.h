@@ -17,9 +17,13 @@ class VolumeHandle final : public FileHandle {
       : mount_(std::move(mount)), file_(std::move(file)), writable_(writable) {}
   ~VolumeHandle() override;
 
-  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const override;
+  using FileHandle::Read;
+  using FileHandle::ReadMany;
+  [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into,
+                                         ReadSource source) const override;
   [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
-  void ReadMany(std::span<ReadRequest> requests) const override;
+  void ReadMany(std::span<ReadRequest> requests, ReadSource source) const override;
+  void Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const override;
   [[nodiscard]] Status Append(ByteView bytes, KnownCrc crc) override;
   [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) override;
   [[nodiscard]] Status Truncate(std::uint64_t size) override;
@@ -41,7 +45,7 @@ class VolumeHandle final : public FileHandle {
   void RecordGrowth() const;
 
   // The caller has entered the volume.
-  void ReadManyPlain(std::span<ReadRequest> requests) const;
+  void ReadManyPlain(std::span<ReadRequest> requests, ReadSource source) const;
   [[nodiscard]] Status AppendFramed(ByteView bytes, KnownCrc crc);
   [[nodiscard]] Status SyncFile();
 
