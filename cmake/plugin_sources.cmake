@@ -8,6 +8,7 @@ set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/mount_uri.cc
   rocksdb_plugin/mounted_file.cc
   rocksdb_plugin/open_metadata.cc
+  rocksdb_plugin/file_readahead.cc
   rocksdb_plugin/random_access_file.cc
   rocksdb_plugin/read_into.cc
   rocksdb_plugin/registration.cc
@@ -20,6 +21,7 @@ set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/zenfs_file_system_open.cc
 )
 set(ZENFS_TESTS_rocksdb_plugin
+  rocksdb_plugin/file_readahead_test.cc
   rocksdb_plugin/logger_test.cc
   rocksdb_plugin/open_metadata_test.cc
   rocksdb_plugin/rocksdb_version_test.cc

@@ -1,5 +1,6 @@
 #include "rocksdb_plugin/random_access_file.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "rocksdb_plugin/open_metadata.h"
@@ -11,13 +12,22 @@ namespace zenfs {
 RandomAccessFile::RandomAccessFile(MountedFile file, const FileOptions& options)
     : file_(std::move(file)),
       direct_(options.use_direct_reads && file_.MayBeDirect()),
-      mapped_(options.use_mmap_reads) {}
+      mapped_(options.use_mmap_reads),
+      source_(direct_ ? ReadSource::kDevice : ReadSource::kCache) {}
 
-IOStatus RandomAccessFile::Read(uint64_t offset, size_t n, const IOOptions&, Slice* result, char* scratch,
-                                IODebugContext*) const {
+void RandomAccessFile::ReadAhead(std::uint64_t offset, std::size_t n, const IOOptions& options) const {
+  if (source_ == ReadSource::kDevice) return;
+  if (random_.load(std::memory_order_relaxed) && !IsForCompaction(options)) return;
+  const FileReadahead::Range ahead = readahead_.Next(offset, n);
+  if (ahead.length != 0) file_.handle->Advise(ahead.offset, ahead.length, CacheAdvice::kWillNeed);
+}
+
+IOStatus RandomAccessFile::Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result,
+                                char* scratch, IODebugContext*) const {
   return Guarded([&] {
     if (scratch == nullptr || mapped_) return ReadMapped(offset, n, result);
-    return ReadInto(file_, offset, n, result, scratch);
+    ReadAhead(offset, n, options);
+    return ReadInto(file_, offset, n, result, scratch, source_);
   });
 }
 
@@ -57,7 +67,7 @@ IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const
           {.offset = request.offset, .into = ScratchBytes(request.scratch, request.len), .status = {}});
       owners.push_back(&request);
     }
-    file_.handle->ReadMany(requests);
+    file_.handle->ReadMany(requests, source_);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       owners[i]->status = ToIOStatus(requests[i].status, "reading", file_.path);
       if (requests[i].status.ok()) owners[i]->result = Slice(owners[i]->scratch, requests[i].into.size());
@@ -81,8 +91,12 @@ IOStatus RandomAccessFile::ReadAsync(FSReadRequest& req, const IOOptions& opts, 
 }
 #endif
 
-IOStatus RandomAccessFile::Prefetch(uint64_t, size_t, const IOOptions&, IODebugContext*) {
-  return IOStatus::NotSupported("zenfs has no page cache to read ahead into");
+IOStatus RandomAccessFile::Prefetch(uint64_t offset, size_t n, const IOOptions&, IODebugContext*) {
+  if (source_ == ReadSource::kDevice) return IOStatus::NotSupported("the file is read directly");
+  return Guarded([&] {
+    file_.handle->Advise(offset, n, CacheAdvice::kWillNeed);
+    return IOStatus::OK();
+  });
 }
 
 size_t RandomAccessFile::GetUniqueId(char* id, size_t max_size) const {
@@ -105,6 +119,24 @@ IOStatus RandomAccessFile::GetFileOpenMetadata(std::string* metadata) {
 }
 #endif
 
-IOStatus RandomAccessFile::InvalidateCache(size_t, size_t) { return IOStatus::OK(); }
+void RandomAccessFile::Hint(AccessPattern pattern) {
+  switch (pattern) {
+    case kNormal:
+    case kSequential: random_ = false; return;
+    case kRandom: random_ = true; return;
+    case kWillNeed: Prefetch(0, file_.handle->size(), {}, nullptr).PermitUncheckedError(); return;
+    case kWontNeed: InvalidateCache(0, 0).PermitUncheckedError(); return;
+  }
+}
+
+IOStatus RandomAccessFile::InvalidateCache(size_t offset, size_t length) {
+  return Guarded([&] {
+    const std::uint64_t size =
+        file_.handle->size();  // a length of 0 reaches to the end, as for posix_fadvise(2)
+    const std::uint64_t all = size - std::min<std::uint64_t>(size, offset);
+    file_.handle->Advise(offset, length == 0 ? all : length, CacheAdvice::kDontNeed);
+    return IOStatus::OK();
+  });
+}
 
 }  // namespace zenfs

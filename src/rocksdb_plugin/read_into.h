@@ -15,6 +15,6 @@ inline ByteSpan ScratchBytes(char* scratch, std::size_t n) {
 // Sets `result` to the bytes at [offset, offset + n): fewer only at the end of the file, none on an
 // error. `scratch` is not null unless `n` is 0.
 [[nodiscard]] IOStatus ReadInto(const MountedFile& file, std::uint64_t offset, std::size_t n, Slice* result,
-                                char* scratch);
+                                char* scratch, ReadSource source = ReadSource::kDevice);
 
 }  // namespace zenfs

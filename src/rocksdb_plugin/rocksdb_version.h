@@ -4,6 +4,7 @@
 //    7.1    ReadAsync (and Poll, AbortIO: ours never leaves a handle to poll)
 //    7.4    FSDirectory::Close
 //    8.4    FileSystem::SupportedOps tells RocksDB that asynchronous reads are offered; the default claims them
+//    8.10   IOOptions::io_activity, or a little before: what a read is for
 //    9.0    the callback of ReadAsync takes FSReadRequest& (const before)
 //    10.1   FileOptions::write_hint is known when a file is opened (before: a call after the opening)
 //    10.5   FSRandomAccessFile::GetFileSize
@@ -67,6 +68,15 @@ inline Lifetime LifetimeAtOpen([[maybe_unused]] const FileOptions& options) {
   return LifetimeOf(options.write_hint);
 #else
   return Lifetime::kNotSet;
+#endif
+}
+
+// Whether a compaction reads. False for versions that do not say so.
+inline bool IsForCompaction([[maybe_unused]] const IOOptions& options) {
+#if ZENFS_ROCKSDB_AT_LEAST(8, 10)
+  return options.io_activity == rocksdb::Env::IOActivity::kCompaction;
+#else
+  return false;
 #endif
 }
 

@@ -207,7 +207,18 @@ TEST_F(FileContract, WhatZonesCannotDoIsNotSupported) {
   EXPECT_TRUE(status.IsNotSupported());
   EXPECT_THAT(status.ToString(), HasSubstr("/f.sst"));
   EXPECT_EQ(random_rw, nullptr);
-  EXPECT_TRUE(OpenRandom("/f.sst")->Prefetch(0, 1, io_, nullptr).IsNotSupported());
+}
+
+TEST_F(FileContract, BufferedFilesArePrefetchedAndDirectOnesAreNot) {
+  ASSERT_STATUS_OK(WriteWhole(*fs_, "/f.sst", "text"));
+  EXPECT_STATUS_OK(OpenRandom("/f.sst")->Prefetch(0, 1, io_, nullptr));
+  EXPECT_STATUS_OK(OpenRandom("/f.sst")->Prefetch(2, 100, io_, nullptr)) << "beyond the end";
+  EXPECT_STATUS_OK(OpenRandom("/f.sst")->InvalidateCache(0, 0));
+  FileOptions direct;
+  direct.use_direct_reads = true;
+  std::unique_ptr<rocksdb::FSRandomAccessFile> file;
+  ASSERT_STATUS_OK(fs_->NewRandomAccessFile("/f.sst", direct, &file, nullptr));
+  EXPECT_TRUE(file->Prefetch(0, 1, io_, nullptr).IsNotSupported()) << "RocksDB then reads ahead itself";
 }
 
 TEST_F(FileContract, TruncatingByNameShortens) {
