@@ -96,8 +96,9 @@ Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const
   parts.kernel_pointers = KernelPlugsZoneWrites(release);
   // The writer of an NVMe drive may use commands, whatever this process may do.
   const bool unseen_commands = !exclusive && facts.name.starts_with("nvme");
-  if (auto buffered = OpenBuffered(parts.control->fd()); buffered && !unseen_commands)
-    parts.buffered = *std::move(buffered);
+  if (!unseen_commands && PagesFit(parts.geometry.block_size)) {
+    if (auto buffered = OpenBuffered(parts.control->fd())) parts.buffered = *std::move(buffered);
+  }
   parts.io_uring = options.io_uring;
   return OpenedBlock{facts, std::move(parts)};
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -73,6 +74,8 @@ void KernelCache::Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice 
   const Result<IoPlace> place = target_.PlaceCached(offset, length);
   if (place) Begin(*place, length, advice);
 }
+
+bool PagesFit(std::uint32_t block_size) { return IsMultiple(block_size, ::sysconf(_SC_PAGESIZE)); }
 
 Result<UniqueFd> OpenBuffered(int direct) {
   const std::string path = fmt::format("/proc/self/fd/{}", direct);

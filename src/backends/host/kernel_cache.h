@@ -3,6 +3,10 @@
 // Direct writes and resets through the kernel drop what the cache holds of their range, so that later reads see the device. What
 // commands of the drive write or reset, the kernel does not see: CacheTarget::PlaceCached refuses such a zone.
 //
+// A page must not hold bytes of two blocks (PagesFit): with the last written block, it would keep what was behind it before the next
+// write. The kernel drops such a page before a write, but not always after it (asynchronous writes of a block device, appends of a
+// zonefs).
+//
 // The descriptors are open with POSIX_FADV_RANDOM: the kernel reads only what was asked for, never beyond a write pointer. Who
 // reads a file in order says so by CacheAdvice::kWillNeed, within the file.
 //
@@ -39,6 +43,9 @@ class KernelCache final : public HostCache {
 
   CacheTarget& target_;
 };
+
+// True if a device with blocks of this size can be read through the cache.
+[[nodiscard]] bool PagesFit(std::uint32_t block_size);
 
 // A descriptor for reads through the cache, of what `direct` has open. Errors: those of the host.
 [[nodiscard]] Result<UniqueFd> OpenBuffered(int direct);
