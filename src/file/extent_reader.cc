@@ -173,9 +173,15 @@ void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::
   HostCache* const cache = source == ReadSource::kCache ? device.host_cache() : nullptr;
   if (cache == nullptr) return ReadFromDevice(device, extents, requests);
   ReadThrough(*cache, extents, requests);
+  std::vector<ReadRequest> left;
+  std::vector<ReadRequest*> owners;
   for (ReadRequest& request : requests) {
-    if (!request.status.ok()) ReadFromDevice(device, extents, std::span(&request, 1));
+    if (request.status.ok()) continue;
+    left.push_back({request.offset, request.into, {}});
+    owners.push_back(&request);
   }
+  ReadFromDevice(device, extents, left);
+  for (std::size_t i = 0; i < left.size(); ++i) owners[i]->status = std::move(left[i].status);
 }
 
 void AdviseExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
