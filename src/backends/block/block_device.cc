@@ -87,11 +87,7 @@ Result<IoPlace> BlockDevice::Place(const IoRequest& request) {
 Result<IoPlace> BlockDevice::PlaceCached(DeviceOffset offset, std::uint64_t length) {
   const ZoneId zone = geometry().ZoneOf(offset);
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
-  const std::uint64_t in_zone = offset - geometry().ZoneStart(zone);
-  if (length > parts_.zones->length(zone) || in_zone > parts_.zones->length(zone) - length) {
-    return Fail(Code::kInvalidArgument, fmt::format("{}: {} bytes at {} pass the end of zone {}", name(),
-                                                    length, in_zone, zone.value));
-  }
+  ZENFS_RETURN_IF_ERROR(CheckReadEnd(offset, length));
   if (parts_.zones->by_commands(zone) || parts_.zones->random_area(zone)) {
     return Fail(Code::kNotSupported,
                 fmt::format("{}: zone {} is written by commands of the drive", name(), zone.value));
@@ -122,12 +118,16 @@ Status BlockDevice::CheckWritable() const {
 Status BlockDevice::CheckRead(DeviceOffset offset, ByteSpan into) const {
   ZENFS_RETURN_IF_ERROR(CheckOffset(name(), geometry(), "read", offset));
   ZENFS_RETURN_IF_ERROR(CheckBuffer(name(), geometry(), "read", into));
+  return CheckReadEnd(offset, into.size());
+}
+
+Status BlockDevice::CheckReadEnd(DeviceOffset offset, std::uint64_t length) const {
   const ZoneId zone = geometry().ZoneOf(offset);
   const std::uint64_t in_zone = offset - geometry().ZoneStart(zone);
-  if (into.size() <= parts_.zones->length(zone) - in_zone) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("{}: read of {} bytes at {} in zone {}, which ends at {}", name(), into.size(),
-                          in_zone, zone.value, parts_.zones->length(zone)));
+  const std::uint64_t end = parts_.zones->length(zone);
+  if (in_zone <= end && length <= end - in_zone) return {};
+  return Fail(Code::kInvalidArgument, fmt::format("{}: read of {} bytes at {} in zone {}, which ends at {}",
+                                                  name(), length, in_zone, zone.value, end));
 }
 
 Status BlockDevice::CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces,

@@ -89,6 +89,8 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
   Status CheckAppend(DeviceOffset start, ByteView bytes) const;
   Status CheckCopyTarget(DeviceOffset to, std::uint64_t length) const;
   Status CheckRead(DeviceOffset offset, ByteSpan into) const;
+  // Whether a read ends in its zone.
+  Status CheckReadEnd(DeviceOffset offset, std::uint64_t length) const;
   Status CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length) const;
   Status Manage(Command command, std::string_view what, ZoneId zone);
   Status CheckManaged(std::string_view what, ZoneId zone) const;
