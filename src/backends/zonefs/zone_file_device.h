@@ -50,7 +50,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget, private Cache
   const std::string& identity() const override { return parts_.identity; }
   std::optional<DeviceOwner> owner() const override { return parts_.owner; }
   std::vector<std::string> notices() const override { return parts_.notices; }
-  HostCache* host_cache() override { return PagesFit(geometry_.block_size) ? &cache_ : nullptr; }
+  HostCache* host_cache() override { return cacheable_ ? &cache_ : nullptr; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
@@ -95,6 +95,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget, private Cache
   ZoneWriters writers_;
   DescriptorCache readers_;
   DescriptorCache buffered_readers_;  // for reads through the page cache
+  const bool cacheable_ = PagesFit(geometry_.block_size);
   KernelCache cache_;
   RecentReads reads_;
   RingPool rings_;
