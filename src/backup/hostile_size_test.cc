@@ -5,6 +5,7 @@
 #include "backup/backup_test_rig.h"
 #include "backup/restore_plan.h"
 #include "base/free_bytes.h"
+#include "testing/direct_commit.h"
 #include "volume/aux_volume.h"
 
 namespace zenfs {
@@ -122,23 +123,19 @@ class BackupOfAForgery : public BackupTest {
     const std::vector<Extent> extents = volume_->Layout(of)->extents;
     ASSERT_TRUE(IsOk(volume_->Unmount()));
     volume_.reset();
-    const auto superblock = ProbeSuperblock(*device_);
-    ASSERT_TRUE(IsOk(superblock));
-    const auto log = Metalog::Open(*device_, *superblock);
-    ASSERT_TRUE(IsOk(log));
-    const std::uint64_t id = (*log)->recovered().next_id();
-    SetExtents content{.id = FileId(id), .extents = {}, .mtime_seconds = 1};
-    for (std::uint64_t i = 0; i < times; ++i) {
-      for (Extent extent : extents) {
-        extent.file_offset = content.size;
-        content.size += extent.length;
-        content.extents.push_back(extent);
+    ASSERT_TRUE(IsOk(CommitDirectly(*device_, [&](const State& state) {
+      const std::uint64_t id = state.next_id();
+      SetExtents content{.id = FileId(id), .extents = {}, .mtime_seconds = 1};
+      for (std::uint64_t i = 0; i < times; ++i) {
+        for (Extent extent : extents) {
+          extent.file_offset = content.size;
+          content.size += extent.length;
+          content.extents.push_back(extent);
+        }
       }
-    }
-    std::vector<Edit> edits{RaiseCounters{id + 1, 0}, CreateFile{.id = content.id},
-                            LinkFile{kRootDirectory, name, content.id}, content};
-    ASSERT_TRUE(IsOk((*log)->Commit(std::move(edits))));
-    (*log)->Stop();
+      return std::vector<Edit>{RaiseCounters{id + 1, 0}, CreateFile{.id = content.id},
+                               LinkFile{kRootDirectory, name, content.id}, content};
+    })));
     forged_.push_back(name);
     Mount();
   }

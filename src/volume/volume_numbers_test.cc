@@ -1,7 +1,6 @@
 // Metadata with numbers so high that the frames of a writer that continued from them would not be read.
 #include "format/frame.h"
-#include "metalog/metalog.h"
-#include "metalog/probe.h"
+#include "testing/direct_commit.h"
 #include "volume/check_volume.h"
 #include "volume/volume_test_util.h"
 
@@ -15,12 +14,7 @@ class VolumeNumbersTest : public VolumeTest {
     Put("a.log", "synced");
     ASSERT_TRUE(IsOk(volume_->Unmount()));
     volume_.reset();
-    const auto superblock = ProbeSuperblock(*device_);
-    ASSERT_TRUE(IsOk(superblock));
-    const auto log = Metalog::Open(*device_, *superblock);
-    ASSERT_TRUE(IsOk(log));
-    EXPECT_TRUE(IsOk((*log)->Commit(std::move(edits))));
-    (*log)->Stop();
+    ASSERT_TRUE(IsOk(CommitDirectly(*device_, [&](const State&) { return std::move(edits); })));
   }
 
   // A damaged volume can't pass the check at the end of VolumeTest.
