@@ -127,7 +127,9 @@ Result<std::optional<PairRecord>> ReadPairRecord(ZonedDevice& logs, const Superb
     const std::uint64_t end =
         RoundDown(std::min(info.WrittenBytes(), layout.end()), logs.geometry().block_size);
     ZoneReader reader(logs, zone, end);
-    for (std::uint64_t at = layout.records_at; at + layout.record_bytes <= end; at += layout.record_bytes) {
+    // At each block: a power loss may have left some blocks of a record, and the next one is behind them.
+    const std::uint64_t block = logs.geometry().block_size;
+    for (std::uint64_t at = layout.records_at; at + layout.record_bytes <= end; at += block) {
       std::optional<PairRecord> record =
           DecodePairRecord(reader.View(at, layout.record_bytes), superblock.seed);
       if (record && (!newest || IsNewer(*record, *newest))) newest = std::move(record);

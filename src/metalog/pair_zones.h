@@ -1,7 +1,8 @@
 // The records of the key of a pair (format/pair_record.h) on the second of two devices. They are in its metadata zones, behind
 // the copy of the superblock. Each record goes to both zones, so one zone may be lost.
 //
-//   zone := superblock, record*         each in whole blocks; at most kPairRecordsPerZone records
+//   zone := superblock, record*         each in whole blocks; at most kPairRecordsPerZone records; a power loss may leave
+//                                       blocks of an unfinished record between two
 //
 // A zone without room is reset and begun again, durably, before the other one is. So at each moment a zone holds the superblock
 // and the newest durable record.
