@@ -104,6 +104,7 @@ class CheckedQueue final : public IoQueue {
     }
   }
   std::size_t in_flight() const override { return queue_->in_flight(); }
+  bool overlaps() const override { return queue_->overlaps(); }
 
  private:
   const ZonedDevice& device_;

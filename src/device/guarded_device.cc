@@ -102,6 +102,7 @@ class GuardedQueue final : public IoQueue {
     }
   }
   std::size_t in_flight() const override { return queue_->in_flight(); }
+  bool overlaps() const override { return queue_->overlaps(); }
 
  private:
   GuardedDevice& device_;

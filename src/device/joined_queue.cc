@@ -39,6 +39,7 @@ class JoinedQueue final : public IoQueue {
   std::size_t in_flight() const override {
     return main_.queue->in_flight() + logs_.queue->in_flight() + refused_.size();
   }
+  bool overlaps() const override { return main_.queue->overlaps(); }
 
  private:
   struct Part {

@@ -42,6 +42,7 @@ class MeteredQueue final : public IoQueue {
     NoteRepeatedReads(device_, metrics_);
   }
   std::size_t in_flight() const override { return queue_->in_flight(); }
+  bool overlaps() const override { return queue_->overlaps(); }
 
  private:
   void Reaped(const IoRequest& request, SteadyTime now) {

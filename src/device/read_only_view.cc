@@ -21,6 +21,7 @@ class ReadOnlyQueue final : public IoQueue {
     queue_->Reap(still, done);
   }
   std::size_t in_flight() const override { return queue_->in_flight() + refused_.size(); }
+  bool overlaps() const override { return queue_->overlaps(); }
 
  private:
   std::unique_ptr<IoQueue> queue_;

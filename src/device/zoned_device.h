@@ -69,6 +69,8 @@ class IoQueue {
   // `done`, in order of completion. If min_count is 0, it does not wait.
   virtual void Reap(std::size_t min_count, std::vector<IoRequest*>& done) = 0;
   virtual std::size_t in_flight() const = 0;
+  // Whether commands run while the caller does something else. Otherwise each is executed as it is submitted.
+  virtual bool overlaps() const { return true; }
 };
 
 // Error counts of a guarded device (device/guarded_device.h).

@@ -19,6 +19,7 @@ class ImmediateQueue final : public IoQueue {
   void Submit(IoRequest* request) override;
   void Reap(std::size_t min_count, std::vector<IoRequest*>& done) override;
   std::size_t in_flight() const override { return finished_.size(); }
+  bool overlaps() const override { return false; }
 
  private:
   ZonedDevice& device_;

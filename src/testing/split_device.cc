@@ -52,6 +52,7 @@ class SplitQueue final : public IoQueue {
     }
   }
   std::size_t in_flight() const override { return queue_->in_flight(); }
+  bool overlaps() const override { return queue_->overlaps(); }
 
  private:
   const SplitMap& map_;

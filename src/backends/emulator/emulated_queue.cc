@@ -16,6 +16,8 @@ EmulatedQueue::~EmulatedQueue() {
   device_.CountQueue(-1);
 }
 
+bool EmulatedQueue::overlaps() const { return device_.ReadsWait(); }
+
 void EmulatedQueue::Submit(IoRequest* request) {
   const SteadyTime due = device_.Start(*request);
   const auto later = std::upper_bound(waiting_.begin(), waiting_.end(), due,

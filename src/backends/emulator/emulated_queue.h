@@ -19,6 +19,7 @@ class EmulatedQueue final : public IoQueue {
   void Submit(IoRequest* request) override;
   void Reap(std::size_t min_count, std::vector<IoRequest*>& done) override;
   std::size_t in_flight() const override { return waiting_.size(); }
+  bool overlaps() const override;
 
  private:
   struct Entry {
