@@ -228,6 +228,7 @@ set(ZENFS_SOURCES_file
   file/plain_file_flush.cc
   file/plain_file_read.cc
   file/plain_file_write.cc
+  file/read_batch.cc
   file/tail_buffer.cc
 )
 set(ZENFS_TESTS_file
@@ -410,6 +411,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_log_device_test.cc
+  volume/started_read_test.cc
   volume/volume_cached_read_test.cc
   volume/volume_pair_test.cc
   volume/volume_log_switch_test.cc

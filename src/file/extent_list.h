@@ -24,6 +24,21 @@ auto FindExtent(const Extents& extents, std::uint64_t offset, Compare compare = 
   return std::ranges::upper_bound(extents, offset, std::move(compare), &Extent::end);
 }
 
+// Calls `visit(place, offset, length)` for each piece of the file's bytes [offset, offset + length) that lies in one extent.
+// Returns the end of the last one before a gap.
+template <typename Extents, typename Visit>
+std::uint64_t ForEachPiece(const Extents& extents, std::uint64_t offset, std::uint64_t length,
+                           const Visit& visit) {
+  const std::uint64_t end = offset + length;
+  for (auto it = FindExtent(extents, offset); offset < end; ++it) {
+    if (it == extents.end() || it->file_offset > offset) break;
+    const std::uint64_t n = std::min(end, it->end()) - offset;
+    visit(it->place + (offset - it->file_offset), offset, n);
+    offset += n;
+  }
+  return offset;
+}
+
 // Appends `extent`, which begins at the end of the list. Joins it with the last extent if both are adjacent on the
 // device, are in one zone, and either both have checksums or none has.
 void AppendExtent(std::vector<Extent>& extents, const Extent& extent, const Geometry& geometry);

@@ -29,7 +29,14 @@ struct ReadRequest {
 [[nodiscard]] Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
                                  ByteSpan into, ReadSource source = ReadSource::kDevice);
 
-// Executes several reads with all device commands in flight at the same time. Each request gets its own status.
+// The error of a device read of `length` bytes at `place`, as these functions return it.
+[[nodiscard]] Error ReadError(const Geometry& geometry, const Error& error, DeviceOffset place,
+                              std::uint64_t length, std::uint64_t file_offset);
+// Whether the device can read whole blocks from `place` into this memory.
+[[nodiscard]] bool MayReadInPlace(const Geometry& geometry, DeviceOffset place, ByteView into);
+
+// Executes several reads with all device commands in flight at the same time. Each request gets its own status. Who reads often
+// uses a ReadPool (file/read_batch.h).
 void ReadExtentsMany(ZonedDevice& device, std::span<const Extent> extents, std::span<ReadRequest> requests,
                      ReadSource source = ReadSource::kDevice);
 

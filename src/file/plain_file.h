@@ -35,6 +35,7 @@
 #include "base/status.h"
 #include "device/flush_mark.h"
 #include "file/extent_reader.h"
+#include "file/pending_read.h"
 #include "file/plain_file_parts.h"
 #include "model/edit.h"
 #include "model/file_record.h"
@@ -115,6 +116,9 @@ class PlainFile {
   // Shortens request.into to the bytes read.
   void ReadMany(std::span<ReadRequest> requests, ReadSource source = ReadSource::kDevice) const
       EXCLUDES(file_.mutex);
+  // Starts a Read. The result may outlive the file, not `deps`.
+  [[nodiscard]] std::unique_ptr<PendingRead> StartRead(std::uint64_t offset, ByteSpan into,
+                                                       ReadSource source) const EXCLUDES(file_.mutex);
   // About the bytes on the device.
   void Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const;
 

@@ -147,8 +147,9 @@ TEST(PlainFileChecksumTest, ARottenFileIsNeitherAppendedToNorOverwrittenNorTrunc
       ASSERT_TRUE(rig.Sync().ok());
       BitRot rot(rig.zone_rig.device);
       rot.Flip(rig.committed.front().place + byte);
-      PlainFile file({&rot, rig.zone_rig.zones.get(), rig.zone_rig.sink.get(), 8 * kTestBlock}, rig.committed,
-                     rig.committed_size, Lifetime::kMedium);
+      ReadPool reads(rot);
+      PlainFile file({&rot, &reads, rig.zone_rig.zones.get(), rig.zone_rig.sink.get(), 8 * kTestBlock},
+                     rig.committed, rig.committed_size, Lifetime::kMedium);
       const Status changed = change(file);
       ASSERT_FALSE(changed.ok()) << byte;
       EXPECT_EQ(changed.error().code(), Code::kCorruption) << changed.error().ToString();
@@ -168,8 +169,9 @@ TEST(PlainFileChecksumTest, TruncationReadsWithoutTheLock) {
   ASSERT_TRUE(rig.Sync().ok());
   WatchedDevice watched(Borrow(rig.zone_rig.device));
   bool free = false;
-  PlainFile file({&watched, rig.zone_rig.zones.get(), rig.zone_rig.sink.get(), 8 * kTestBlock}, rig.committed,
-                 rig.committed_size, Lifetime::kMedium);
+  ReadPool reads(watched);
+  PlainFile file({&watched, &reads, rig.zone_rig.zones.get(), rig.zone_rig.sink.get(), 8 * kTestBlock},
+                 rig.committed, rig.committed_size, Lifetime::kMedium);
   const WatchedDevice::Watch watch(
       watched, {.before_read = [&](DeviceOffset, std::size_t) -> Status {
         Thread("other", [&] { free = file.TryReplaceCommitted(rig.committed); }).Join();

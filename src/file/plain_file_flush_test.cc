@@ -40,6 +40,7 @@ class PlainFileFlushTest : public testing::Test {
   void Open() {
     rig_.file.reset();
     rig_.file = std::make_unique<PlainFile>(PlainFile::Deps{.device = &rig_.zone_rig.device,
+                                                            .reads = &rig_.reads,
                                                             .zones = rig_.zone_rig.zones.get(),
                                                             .sink = rig_.zone_rig.sink.get(),
                                                             .buffer_bytes = 8 * kTestBlock,

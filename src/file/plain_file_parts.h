@@ -19,12 +19,14 @@
 #include "base/status.h"
 #include "file/flushed_tail.h"
 #include "file/plain_content.h"
+#include "file/read_batch.h"
 #include "zone/extent_sink.h"
 
 namespace zenfs {
 
 struct PlainFileDeps {
   ZonedDevice* device = nullptr;
+  ReadPool* reads = nullptr;  // of the device
   ZoneManager* zones = nullptr;
   ExtentSink* sink = nullptr;
   std::uint64_t buffer_bytes = 1 << 20;  // a multiple of the block size

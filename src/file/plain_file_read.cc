@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory_resource>
+#include <utility>
 
 #include "file/plain_file.h"
+#include "file/read_batch.h"
 
 namespace zenfs {
 namespace {
@@ -39,6 +43,49 @@ DeviceRead PrepareRead(const PlainFileParts& file, std::uint64_t offset, ByteSpa
   return read;
 }
 
+// A read of which a part comes from the device.
+class StartedRead final : public PendingRead {
+ public:
+  StartedRead(ReadPool& reads, DeviceRead read, std::uint64_t offset, ByteSpan into)
+      : read_(std::move(read)),
+        request_{.offset = offset, .into = into.first(read_.from_device), .status = {}},
+        batch_(reads.Lend()) {
+    batch_->Start(read_.view->extents, std::span(&request_, 1));
+  }
+
+  Result<std::size_t> Finish() override {
+    batch_->Finish();
+    ZENFS_RETURN_IF_ERROR(request_.status);
+    return read_.total;
+  }
+
+ private:
+  const DeviceRead read_;
+  ReadRequest request_;
+  ReadPool::Lease batch_;
+};
+
+// The host's cache reads ahead; the bytes are copied at the end.
+class CachedAheadRead final : public PendingRead {
+ public:
+  CachedAheadRead(ZonedDevice& device, DeviceRead read, std::uint64_t offset, ByteSpan into)
+      : device_(device), read_(std::move(read)), offset_(offset), into_(into) {
+    AdviseExtents(device_, read_.view->extents, offset_, read_.from_device, CacheAdvice::kWillNeed);
+  }
+
+  Result<std::size_t> Finish() override {
+    ZENFS_RETURN_IF_ERROR(ReadExtents(device_, read_.view->extents, offset_, into_.first(read_.from_device),
+                                      ReadSource::kCache));
+    return read_.total;
+  }
+
+ private:
+  ZonedDevice& device_;
+  const DeviceRead read_;
+  const std::uint64_t offset_;
+  const ByteSpan into_;
+};
+
 }  // namespace
 
 bool PlainFile::LiesIn(ZoneId zone) const {
@@ -55,7 +102,10 @@ Result<std::size_t> PlainFile::Read(std::uint64_t offset, ByteSpan into, ReadSou
 }
 
 void PlainFile::ReadMany(std::span<ReadRequest> requests, ReadSource source) const {
-  std::vector<ReadRequest> device_part;
+  std::array<std::byte, 4096> memory;  // enough for what RocksDB reads at once
+  std::pmr::monotonic_buffer_resource stack(memory.data(), memory.size());
+  std::pmr::vector<ReadRequest> device_part(&stack);
+  device_part.reserve(requests.size());
   // All requests use one view.
   std::shared_ptr<const FileView> view;
   bool one_view = true;
@@ -76,8 +126,18 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests, ReadSource source) con
     return;
   }
   if (view == nullptr) return;
-  ReadExtentsMany(*file_.deps.device, view->extents, device_part, source);
+  file_.deps.reads->Lend()->Read(view->extents, device_part, source);
   for (std::size_t i = 0; i < requests.size(); ++i) requests[i].status = std::move(device_part[i].status);
+}
+
+std::unique_ptr<PendingRead> PlainFile::StartRead(std::uint64_t offset, ByteSpan into,
+                                                  ReadSource source) const {
+  DeviceRead read = PrepareRead(file_, offset, into);
+  if (read.from_device == 0) return std::make_unique<FinishedRead>(read.total);
+  ZonedDevice& device = *file_.deps.device;
+  if (source == ReadSource::kCache && device.host_cache() != nullptr)
+    return std::make_unique<CachedAheadRead>(device, std::move(read), offset, into);
+  return std::make_unique<StartedRead>(*file_.deps.reads, std::move(read), offset, into);
 }
 
 void PlainFile::Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const {

@@ -20,10 +20,12 @@ class PlainFileRig {
   // Closes and opens the file, which then has the committed content.
   void Reopen() {
     file.reset();
-    file = std::make_unique<PlainFile>(
-        PlainFile::Deps{&zone_rig.device, zone_rig.zones.get(), zone_rig.sink.get(), buffer_bytes_,
-                        std::chrono::seconds(30)},
-        committed, committed_size, Lifetime::kMedium);
+    file = std::make_unique<PlainFile>(PlainFile::Deps{.device = &zone_rig.device,
+                                                       .reads = &reads,
+                                                       .zones = zone_rig.zones.get(),
+                                                       .sink = zone_rig.sink.get(),
+                                                       .buffer_bytes = buffer_bytes_},
+                                       committed, committed_size, Lifetime::kMedium);
   }
 
   // Does the volume's Sync. If `lose`, the commit fails.
@@ -105,6 +107,7 @@ class PlainFileRig {
   }
 
   ZoneTestRig zone_rig;
+  ReadPool reads{zone_rig.device};
   std::vector<Extent> committed;
   std::uint64_t committed_size = 0;
   std::unique_ptr<PlainFile> file;

@@ -49,6 +49,7 @@ class AuxVolume final : public Volume {
   Result<FileLayout> Layout(std::string_view path) const override;
   Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
 
+  bool StartsReads() const override { return volume_->StartsReads(); }
   SpaceReport Space() const override { return volume_->Space(); }
   const AuxDirectory* aux_directory() const override { return &directory_; }
   std::vector<ZoneStatus> Zones() const override { return volume_->Zones(); }

@@ -20,6 +20,7 @@
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "file/extent_reader.h"
+#include "file/pending_read.h"
 #include "model/file_record.h"
 
 namespace zenfs {
@@ -41,6 +42,13 @@ class FileHandle {
   // Sends several reads together. Shortens the `into` of each request to the bytes read.
   virtual void ReadMany(std::span<ReadRequest> requests, ReadSource source) const = 0;
   void ReadMany(std::span<ReadRequest> requests) const { ReadMany(requests, ReadSource::kDevice); }
+  // Starts a Read and returns; Finish of the result fills `into`. It is a call inside of the volume until the result is destroyed:
+  // an unmount waits for it. It reads before it returns where Volume::StartsReads is false, from a framed file, and from the
+  // aux directory.
+  [[nodiscard]] virtual std::unique_ptr<PendingRead> StartRead(std::uint64_t offset, ByteSpan into,
+                                                               ReadSource source) const {
+    return std::make_unique<FinishedRead>(Read(offset, into, source));
+  }
   // Advises the host's cache about [offset, offset + length): a hint for later reads with ReadSource::kCache.
   virtual void Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const = 0;
 

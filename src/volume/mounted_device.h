@@ -1,7 +1,8 @@
 // The device of a read-write mount, with the superblock, the options and the counters of the mount.
 //
 // Threads: constant, with three exceptions. `metrics` has its own rules. The mounting thread adds to `notices` until the
-// mount is complete. The unmount resets `device` when no other thread is inside the volume.
+// mount is complete. The unmount resets `reads` and `device` when no other thread is inside the
+// volume.
 #pragma once
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "device/metered_device.h"
+#include "file/read_batch.h"
 #include "format/superblock.h"
 #include "metrics/metrics.h"
 #include "volume/metrics_file.h"
@@ -21,6 +23,7 @@ struct MountedDevice {
       : superblock(std::move(its_superblock)),
         options(asked),
         device(MeterDevice(std::move(unmetered), metrics)),
+        reads(std::make_unique<ReadPool>(*device)),
         geometry(device->geometry()),
         name(device->name()),
         notices(device->notices()) {}
@@ -36,6 +39,7 @@ struct MountedDevice {
   const MountOptions options;
   Metrics metrics;
   std::unique_ptr<ZonedDevice> device;  // null once unmounted
+  std::unique_ptr<ReadPool> reads;      // of the device; null once unmounted
   const Geometry geometry;
   const std::string name;
   std::vector<std::string> notices;  // those of the mount, see Volume::notices

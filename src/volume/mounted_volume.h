@@ -37,6 +37,7 @@ class MountedVolume final : public Volume {
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const override;
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
+  bool StartsReads() const override { return mount_->StartsReads(); }
   SpaceReport Space() const override { return mount_->parts().Space(); }
   std::vector<ZoneStatus> Zones() const override { return mount_->parts().zones->Zones(); }
   VolumeCounters counters() const override { return mount_->counters(); }

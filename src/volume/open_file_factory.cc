@@ -38,6 +38,7 @@ std::shared_ptr<FramedFile> OpenFileFactory::RecoveredLog(const FileRecord& reco
 
 PlainFile::Deps OpenFileFactory::PlainDeps(FileId id) const {
   return {.device = &deps_.device,
+          .reads = &deps_.reads,
           .zones = &deps_.zones,
           .sink = &deps_.sink,
           .buffer_bytes = options_.plain_buffer_bytes,

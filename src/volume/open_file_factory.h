@@ -18,6 +18,7 @@ class OpenFileFactory {
  public:
   struct Deps {
     ZonedDevice& device;
+    ReadPool& reads;
     ZoneManager& zones;
     ExtentSink& sink;  // for data of plain files
     LogSpace& log;

@@ -156,6 +156,8 @@ class Volume {
 
   // --- state ---
   const VolumeInfo& info() const { return info_; }
+  // Whether FileHandle::StartRead returns while the device reads.
+  virtual bool StartsReads() const { return false; }
   virtual SpaceReport Space() const = 0;
   // The directory on the host for all files that AuxDirectory::Keeps; null if the volume has none.
   virtual const AuxDirectory* aux_directory() const { return nullptr; }

@@ -8,6 +8,40 @@ namespace {
 // PlainFile does not know the id of its file.
 Error OfFile(const Error& error, FileId id) { return error.With(fmt::format("file {}", id.value)); }
 
+// A read of a plain file, which counts in the metrics with the time that the caller spent in it.
+class CountedRead final : public PendingRead {
+ public:
+  CountedRead(std::shared_ptr<WriterMount> mount, Gate::Entry entry, std::shared_ptr<OpenFile> file,
+              std::uint64_t offset, ByteSpan into, ReadSource source)
+      : mount_(std::move(mount)), entry_(std::move(entry)), file_(std::move(file)) {
+    const SteadyTime begin = SteadyNow();
+    read_ = file_->plain->StartRead(offset, into, source);
+    spent_ = SteadyNow() - begin;
+  }
+
+  Result<std::size_t> Finish() override {
+    const SteadyTime begin = SteadyNow();
+    Result<std::size_t> read = read_->Finish();
+    Metrics& metrics = mount_->metrics();
+    metrics.Count(Operation::kRead);
+    metrics.Time(Operation::kRead, spent_ + (SteadyNow() - begin));
+    if (!read) {
+      metrics.CountError(Operation::kRead);
+      return Fail(OfFile(read.error(), file_->id));
+    }
+    metrics.CountBytes(Operation::kRead, *read);
+    return read;
+  }
+
+ private:
+  // In the order of their dependence: the read ends first.
+  const std::shared_ptr<WriterMount> mount_;
+  const Gate::Entry entry_;
+  const std::shared_ptr<OpenFile> file_;
+  std::chrono::nanoseconds spent_{};
+  std::unique_ptr<PendingRead> read_;
+};
+
 }  // namespace
 
 VolumeHandle::~VolumeHandle() {
@@ -46,6 +80,14 @@ Result<std::size_t> VolumeHandle::ReadVerified(std::uint64_t offset, ByteSpan in
   Result<std::size_t> read = file_->framed->Read(offset, into, FramedFile::Frames::kVerified);
   const std::size_t bytes = read.value_or(0);
   return meter.Done(std::move(read), bytes);
+}
+
+std::unique_ptr<PendingRead> VolumeHandle::StartRead(std::uint64_t offset, ByteSpan into,
+                                                     ReadSource source) const {
+  if (!file_->plain) return std::make_unique<FinishedRead>(Read(offset, into, source));
+  Result<Gate::Entry> entry = mount_->Enter();
+  if (!entry) return std::make_unique<FinishedRead>(Fail(entry.error()));
+  return std::make_unique<CountedRead>(mount_, *std::move(entry), file_, offset, into, source);
 }
 
 void VolumeHandle::Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const {

@@ -23,6 +23,8 @@ class VolumeHandle final : public FileHandle {
                                          ReadSource source) const override;
   [[nodiscard]] Result<std::size_t> ReadVerified(std::uint64_t offset, ByteSpan into) const override;
   void ReadMany(std::span<ReadRequest> requests, ReadSource source) const override;
+  [[nodiscard]] std::unique_ptr<PendingRead> StartRead(std::uint64_t offset, ByteSpan into,
+                                                       ReadSource source) const override;
   void Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const override;
   [[nodiscard]] Status Append(ByteView bytes, KnownCrc crc) override;
   [[nodiscard]] Status PositionedAppend(ByteView bytes, std::uint64_t offset, KnownCrc crc) override;

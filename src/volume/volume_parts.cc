@@ -65,6 +65,7 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
                   .written = written},
                  device.metrics),
       factory({.device = *device.device,
+               .reads = *device.reads,
                .zones = *zones,
                .sink = *counting_sink,
                .log = log,

@@ -34,6 +34,11 @@ std::vector<std::string> WriterMount::notices() const {
   return all;
 }
 
+bool WriterMount::StartsReads() const {
+  const Result<Gate::Entry> entry = Enter();
+  return entry && device_->reads->Lend()->Overlaps();
+}
+
 Status WriterMount::health() const {
   ZENFS_RETURN_IF_ERROR(parts_->effects.health());
   return parts_->commits.health();
@@ -85,6 +90,7 @@ Status WriterMount::Unmount() {
   parts.metalog->Stop();
   if (parts.trace) parts.trace->End();
   first.Update(KeepMetrics());
+  device_->reads.reset();
   device_->device.reset();
   device_->metrics.MoveHome();  // no thread counts any more, so the shared page may be unmapped
   parts.buffers->HandOver();

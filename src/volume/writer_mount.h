@@ -35,6 +35,7 @@ class WriterMount {
   Status health() const;
   VolumeInfo info() const;
   VolumeCounters counters() const;
+  bool StartsReads() const;
 
   // Writes the present counters to the file that the option metrics_file names.
   [[nodiscard]] Status KeepMetrics() const;

@@ -1,0 +1,209 @@
+#include "file/read_batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "file/extent_list.h"
+
+namespace zenfs {
+
+IoQueue& ReadBatch::Queue(std::size_t commands) {
+  if (queue_ == nullptr || queue_depth_ < commands) {
+    queue_depth_ = std::max(commands, kKeptDepth);
+    queue_ = device_.CreateQueue(queue_depth_);
+  }
+  return *queue_;
+}
+
+void ReadBatch::PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_offset, ReadRequest& request,
+                          Into memory) {
+  const std::uint64_t block = device_.geometry().block_size;
+  const bool in_place = memory == Into::kCaller && MayReadInPlace(device_.geometry(), place, into);
+  const std::size_t direct = in_place ? RoundDown(into.size(), block) : 0;
+  if (direct != 0) {
+    Command& command = commands_.emplace_back();
+    command.io.offset = place;
+    command.io.read_into = into.first(direct);
+    command.owner = &request;
+    command.file_offset = file_offset;
+    command.length = direct;
+  }
+  if (direct == into.size()) return;
+  Command& command = commands_.emplace_back();
+  const DeviceOffset from = place + direct;
+  command.copy_to = into.subspan(direct);
+  command.skip = from.value % block;
+  // The last block of an extent is padded on the device, so whole blocks can be read.
+  command.length = RoundUp(command.skip + command.copy_to.size(), block);
+  command.io.offset = DeviceOffset(from.value - command.skip);
+  command.owner = &request;
+  command.file_offset = file_offset + direct;
+  command.bounce_at = bounce_bytes_;
+  bounce_bytes_ += RoundUp(command.length, AlignedBuffer::kAlignment);
+}
+
+// Splits the requests into device commands. A request that the extents do not cover has none.
+void ReadBatch::Plan(std::span<const Extent> extents, std::span<ReadRequest> requests, Into memory) {
+  ZENFS_ASSERT(commands_.empty());
+  for (ReadRequest& request : requests) {
+    const std::size_t before = commands_.size();
+    const std::uint64_t end =
+        ForEachPiece(extents, request.offset, request.into.size(),
+                     [&](DeviceOffset place, std::uint64_t at, std::uint64_t n) {
+                       PlanPiece(place, request.into.subspan(at - request.offset, n), at, request, memory);
+                     });
+    request.status = {};
+    if (end == request.offset + request.into.size()) continue;
+    commands_.resize(before);
+    request.status = Fail(Code::kCorruption, fmt::format("no extent contains file offset {}", end));
+  }
+  if (bounce_.capacity() < bounce_bytes_) bounce_ = AlignedBuffer(bounce_bytes_);
+  for (Command& command : commands_) {
+    if (command.bounce_at != kInPlace)
+      command.io.read_into = bounce_.Whole().subspan(command.bounce_at, command.length);
+  }
+}
+
+void ReadBatch::Complete(Command& command) const {
+  if (!command.io.status.ok()) {
+    if (!command.owner->status.ok()) return;  // a request reports its first error
+    command.owner->status = Fail(ReadError(device_.geometry(), command.io.status.error(), command.io.offset,
+                                           command.length, command.file_offset));
+    return;
+  }
+  if (!command.copy_to.empty())
+    std::memcpy(command.copy_to.data(), command.io.read_into.data() + command.skip, command.copy_to.size());
+}
+
+void ReadBatch::CompleteAll() {
+  for (Command& command : commands_) Complete(command);
+  commands_.clear();
+  ForgetBounce();
+}
+
+void ReadBatch::ForgetBounce() {
+  bounce_bytes_ = 0;
+  if (bounce_.capacity() > kKeptBounceBytes) bounce_ = {};
+}
+
+void ReadBatch::Start(std::span<const Extent> extents, std::span<ReadRequest> requests) {
+  Plan(extents, requests, Into::kBatch);
+  if (commands_.empty()) return;
+  IoQueue& queue = Queue(commands_.size());
+  for (Command& command : commands_) queue.Submit(&command.io);
+  queue.Reap(0, done_);
+}
+
+void ReadBatch::Finish() {
+  if (queue_ != nullptr && queue_->in_flight() != 0) queue_->Reap(queue_->in_flight(), done_);
+  done_.clear();
+  CompleteAll();
+}
+
+bool ReadBatch::TryAbandon() {
+  if (queue_ != nullptr && queue_->in_flight() != 0) {
+    queue_->Reap(0, done_);
+    if (queue_->in_flight() != 0) return false;
+  }
+  done_.clear();
+  commands_.clear();
+  ForgetBounce();
+  return true;
+}
+
+void ReadBatch::ReadFromDevice(std::span<const Extent> extents, std::span<ReadRequest> requests) {
+  Plan(extents, requests, Into::kCaller);
+  if (commands_.size() == 1) {
+    IoRequest& io = commands_.front().io;
+    io.status = device_.Read(io.offset, io.read_into);
+  } else if (!commands_.empty()) {
+    IoQueue& queue = Queue(commands_.size());
+    for (Command& command : commands_) queue.Submit(&command.io);
+    queue.Reap(commands_.size(), done_);
+    done_.clear();
+  }
+  CompleteAll();
+}
+
+// Requests that the cache can't read are left to the caller, with a status that is not OK.
+void ReadBatch::ReadThrough(HostCache& cache, std::span<const Extent> extents,
+                            std::span<ReadRequest> requests) {
+  cached_.clear();
+  cached_owners_.clear();
+  for (ReadRequest& request : requests) {
+    const std::uint64_t end =
+        ForEachPiece(extents, request.offset, request.into.size(),
+                     [&](DeviceOffset place, std::uint64_t at, std::uint64_t n) {
+                       cached_.push_back({place, request.into.subspan(at - request.offset, n), {}});
+                       cached_owners_.push_back(&request);
+                     });
+    const bool covered = end == request.offset + request.into.size();
+    request.status = covered ? Status() : Fail(Code::kCorruption, "a gap");
+  }
+  if (!cached_.empty()) cache.Read(cached_);
+  for (std::size_t i = 0; i < cached_.size(); ++i) {
+    if (!cached_[i].status.ok()) cached_owners_[i]->status = std::move(cached_[i].status);
+  }
+}
+
+void ReadBatch::Read(std::span<const Extent> extents, std::span<ReadRequest> requests, ReadSource source) {
+  HostCache* const cache = source == ReadSource::kCache ? device_.host_cache() : nullptr;
+  if (cache == nullptr) return ReadFromDevice(extents, requests);
+  ReadThrough(*cache, extents, requests);
+  if (std::ranges::all_of(requests, [](const ReadRequest& request) { return request.status.ok(); })) return;
+  std::vector<ReadRequest> left;
+  std::vector<ReadRequest*> owners;
+  for (ReadRequest& request : requests) {
+    if (request.status.ok()) continue;
+    left.push_back({request.offset, request.into, {}});
+    owners.push_back(&request);
+  }
+  ReadFromDevice(extents, left);
+  for (std::size_t i = 0; i < left.size(); ++i) owners[i]->status = std::move(left[i].status);
+}
+
+ReadPool::~ReadPool() {
+  MutexLock lock(mutex_);
+  ZENFS_ASSERT(lent_ == 0);
+}
+
+std::unique_ptr<ReadBatch> ReadPool::TakeIdle() {
+  MutexLock lock(mutex_);
+  ++lent_;
+  if (idle_.empty() && !given_up_.empty() && given_up_.front()->TryAbandon()) {
+    idle_.push_back(std::move(given_up_.front()));
+    given_up_.pop_front();
+  }
+  if (idle_.empty()) return nullptr;
+  std::unique_ptr<ReadBatch> batch = std::move(idle_.back());
+  idle_.pop_back();
+  return batch;
+}
+
+ReadPool::Lease ReadPool::Lend() {
+  std::unique_ptr<ReadBatch> batch = TakeIdle();
+  if (batch == nullptr) batch = std::make_unique<ReadBatch>(device_);
+  return Lease(batch.release(), Return(this));
+}
+
+void ReadPool::TakeBack(std::unique_ptr<ReadBatch> batch) {
+  const bool idle = batch->TryAbandon();
+  std::unique_ptr<ReadBatch> surplus;  // its destructor may wait for the device: without the lock
+  MutexLock lock(mutex_);
+  --lent_;
+  if (idle) {
+    if (idle_.size() < kIdleMax) return idle_.push_back(std::move(batch));
+    surplus = std::move(batch);
+  } else {
+    given_up_.push_back(std::move(batch));
+    if (given_up_.size() <= kGivenUpMax) return;
+    surplus = std::move(given_up_.front());
+    given_up_.pop_front();
+  }
+  lock.Unlock();
+}
+
+}  // namespace zenfs

@@ -1,0 +1,120 @@
+// Reads of a file's extents whose device commands are in flight together, and a pool of such batches. A batch keeps its queue and
+// its memory for the next reads: on a kernel's device a queue has a ring, which costs several system calls.
+#pragma once
+
+#include <deque>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/mutex.h"
+#include "device/zoned_device.h"
+#include "file/extent_reader.h"
+
+namespace zenfs {
+
+// Threads: one at a time.
+class ReadBatch {
+ public:
+  // `device` outlives it.
+  explicit ReadBatch(ZonedDevice& device) : device_(device) {}
+  // Waits for the commands in flight.
+  ~ReadBatch() = default;
+  ReadBatch(const ReadBatch&) = delete;
+  ReadBatch& operator=(const ReadBatch&) = delete;
+
+  // As ReadExtentsMany.
+  void Read(std::span<const Extent> extents, std::span<ReadRequest> requests, ReadSource source);
+
+  // Sends the device commands for `requests`, which stay in place until Finish. The device reads into memory of the batch, so
+  // that nobody must wait for a read that is given up.
+  void Start(std::span<const Extent> extents, std::span<ReadRequest> requests);
+  // Waits for the commands and copies the bytes; each request then has its status.
+  void Finish();
+  // Forgets what was started and not finished. Returns true if no command is in flight any more: only then, the batch can be
+  // used again. Otherwise call it again later.
+  [[nodiscard]] bool TryAbandon();
+
+  // Whether the device reads while the caller does something else.
+  [[nodiscard]] bool Overlaps() { return Queue(kKeptDepth).overlaps(); }
+
+ private:
+  // Commands in flight on the queue that is kept: more than RocksDB reads at once (MultiGetContext::MAX_BATCH_SIZE).
+  static constexpr std::size_t kKeptDepth = 64;
+  static constexpr std::size_t kKeptBounceBytes = 1 << 20;
+  static constexpr std::size_t kInPlace = std::numeric_limits<std::size_t>::max();
+
+  // One device read. If it is not in place, whole blocks go to bounce_, and their bytes from `skip` on are copied to `copy_to`.
+  struct Command {
+    IoRequest io;
+    ReadRequest* owner = nullptr;
+    std::uint64_t file_offset = 0;
+    std::size_t length = 0;
+    std::size_t bounce_at = kInPlace;
+    std::size_t skip = 0;
+    ByteSpan copy_to;
+  };
+
+  enum class Into { kCaller, kBatch };  // where the device reads to, if the bytes are aligned
+
+  void Plan(std::span<const Extent> extents, std::span<ReadRequest> requests, Into memory);
+  void PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_offset, ReadRequest& request,
+                 Into memory);
+  void ReadThrough(HostCache& cache, std::span<const Extent> extents, std::span<ReadRequest> requests);
+  void ReadFromDevice(std::span<const Extent> extents, std::span<ReadRequest> requests);
+  void Complete(Command& command) const;
+  void CompleteAll();
+  void ForgetBounce();
+  // The queue for this many commands.
+  IoQueue& Queue(std::size_t commands);
+
+  ZonedDevice& device_;
+  AlignedBuffer bounce_;
+  std::size_t bounce_bytes_ = 0;  // that commands_ need
+  std::vector<Command> commands_;
+  std::vector<IoRequest*> done_;
+  std::vector<CachedRead> cached_;
+  std::vector<ReadRequest*> cached_owners_;
+  std::size_t queue_depth_ = 0;
+  std::unique_ptr<IoQueue> queue_;  // last: destroyed first, and waits for commands into the members above
+};
+
+// Threads: any.
+class ReadPool {
+ public:
+  static constexpr std::size_t kIdleMax = 64;
+  // Who gives up more reads than this at once waits for the oldest.
+  static constexpr std::size_t kGivenUpMax = 64;
+
+  class Return {
+   public:
+    explicit Return(ReadPool* pool = nullptr) : pool_(pool) {}
+    void operator()(ReadBatch* batch) const { pool_->TakeBack(std::unique_ptr<ReadBatch>(batch)); }
+
+   private:
+    ReadPool* pool_;
+  };
+  using Lease = std::unique_ptr<ReadBatch, Return>;  // must not outlive the pool
+
+  // `device` outlives it.
+  explicit ReadPool(ZonedDevice& device) : device_(device) {}
+  ~ReadPool();  // waits for the device
+
+  [[nodiscard]] Lease Lend() EXCLUDES(mutex_);
+  ZonedDevice& device() const { return device_; }
+
+ private:
+  // One that was used before and has no command in flight; null if there is none.
+  std::unique_ptr<ReadBatch> TakeIdle() EXCLUDES(mutex_);
+  void TakeBack(std::unique_ptr<ReadBatch> batch) EXCLUDES(mutex_);
+
+  ZonedDevice& device_;
+  Mutex mutex_{LockRank::kLeaf};
+  std::size_t lent_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<ReadBatch>> idle_ GUARDED_BY(mutex_);
+  std::deque<std::unique_ptr<ReadBatch>> given_up_ GUARDED_BY(mutex_);  // the device may still read
+};
+
+}  // namespace zenfs
