@@ -8,6 +8,7 @@ set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/mount_uri.cc
   rocksdb_plugin/mounted_file.cc
   rocksdb_plugin/open_metadata.cc
+  rocksdb_plugin/async_read.cc
   rocksdb_plugin/file_readahead.cc
   rocksdb_plugin/random_access_file.cc
   rocksdb_plugin/read_into.cc

@@ -75,6 +75,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/database_test.cc
   rocksdb/file_times_test.cc
   rocksdb/fault_test.cc
+  rocksdb/async_read_test.cc
   rocksdb/file_contract_test.cc
   rocksdb/flush_kill_test.cc
   rocksdb/kill_test.cc

@@ -1,8 +1,12 @@
 #include "rocksdb_plugin/random_access_file.h"
 
 #include <algorithm>
+#include <array>
+#include <memory_resource>
+#include <utility>
 #include <vector>
 
+#include "rocksdb_plugin/async_read.h"
 #include "rocksdb_plugin/open_metadata.h"
 #include "rocksdb_plugin/read_into.h"
 #include "rocksdb_plugin/status_conversion.h"
@@ -53,8 +57,10 @@ IOStatus RandomAccessFile::ReadMapped(uint64_t offset, size_t n, Slice* result) 
 IOStatus RandomAccessFile::MultiRead(FSReadRequest* reqs, size_t num_reqs, const IOOptions&,
                                      IODebugContext*) {
   return Guarded([&] {
-    std::vector<ReadRequest> requests;
-    std::vector<FSReadRequest*> owners;  // in the order of the requests
+    std::array<std::byte, 4096> memory;  // enough for what RocksDB reads at once
+    std::pmr::monotonic_buffer_resource stack(memory.data(), memory.size());
+    std::pmr::vector<ReadRequest> requests(&stack);
+    std::pmr::vector<FSReadRequest*> owners(&stack);  // in the order of the requests
     requests.reserve(num_reqs);
     owners.reserve(num_reqs);
     for (FSReadRequest& request : std::span(reqs, num_reqs)) {
@@ -81,11 +87,18 @@ IOStatus RandomAccessFile::ReadAsync(FSReadRequest& req, const IOOptions& opts, 
                                      void* cb_arg, void** io_handle, rocksdb::IOHandleDeleter* del_fn,
                                      IODebugContext* dbg) {
   // A null handle: RocksDB neither polls nor deletes it.
-  if (io_handle != nullptr) *io_handle = nullptr;
-  if (del_fn != nullptr) *del_fn = nullptr;
-  req.status = Read(req.offset, req.len, opts, &req.result, req.scratch, dbg);
+  *io_handle = nullptr;
+  *del_fn = nullptr;
+  if (req.scratch == nullptr || mapped_ || !file_.volume->StartsReads()) {
+    req.status = Read(req.offset, req.len, opts, &req.result, req.scratch, dbg);
+    return Guarded([&] {
+      cb(req, cb_arg);
+      return IOStatus::OK();
+    });
+  }
   return Guarded([&] {
-    cb(req, cb_arg);
+    *del_fn = DeleteAsyncRead;
+    *io_handle = StartAsyncRead(file_, req, source_, std::move(cb), cb_arg);
     return IOStatus::OK();
   });
 }

@@ -29,7 +29,8 @@ class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
   IOStatus MultiRead(FSReadRequest* reqs, size_t num_reqs, const IOOptions& options,
                      IODebugContext* dbg) override;
 #if ZENFS_ROCKSDB_HAS_READ_ASYNC
-  // Synchronous: the callback is called before the return, and there is no handle to poll.
+  // Where the volume can't start reads (Volume::StartsReads), and for a mapped file, it reads before it returns: the callback has
+  // been called then, and there is no handle to poll.
   IOStatus ReadAsync(FSReadRequest& req, const IOOptions& opts, ReadAsyncCallback cb, void* cb_arg,
                      void** io_handle, rocksdb::IOHandleDeleter* del_fn, IODebugContext* dbg) override;
 #endif

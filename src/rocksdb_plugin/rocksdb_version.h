@@ -1,8 +1,9 @@
 // All differences between versions of RocksDB that concern this adapter. The other files of this
 // folder use the names below and contain no version number.
 //
-//    7.1    ReadAsync (and Poll, AbortIO: ours never leaves a handle to poll)
+//    7.1    ReadAsync, Poll, AbortIO
 //    7.4    FSDirectory::Close
+//    8.1    FileSystem::use_async_io tells RocksDB that asynchronous reads are offered
 //    8.4    FileSystem::SupportedOps tells RocksDB that asynchronous reads are offered; the default claims them
 //    8.10   IOOptions::io_activity, or a little before: what a read is for
 //    9.0    the callback of ReadAsync takes FSReadRequest& (const before)
@@ -34,6 +35,7 @@
 
 #define ZENFS_ROCKSDB_HAS_READ_ASYNC ZENFS_ROCKSDB_AT_LEAST(7, 1)
 #define ZENFS_ROCKSDB_HAS_DIRECTORY_CLOSE ZENFS_ROCKSDB_AT_LEAST(7, 4)
+#define ZENFS_ROCKSDB_HAS_USE_ASYNC_IO (ZENFS_ROCKSDB_AT_LEAST(8, 1) && !ZENFS_ROCKSDB_AT_LEAST(8, 4))
 #define ZENFS_ROCKSDB_HAS_SUPPORTED_OPS ZENFS_ROCKSDB_AT_LEAST(8, 4)
 #define ZENFS_ROCKSDB_HAS_SIZE_OF_READ_FILE ZENFS_ROCKSDB_AT_LEAST(10, 5)
 #define ZENFS_ROCKSDB_HAS_OPEN_METADATA ZENFS_ROCKSDB_AT_LEAST(11, 2)

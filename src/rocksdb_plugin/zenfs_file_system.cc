@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/printable.h"
+#include "rocksdb_plugin/async_read.h"
 #include "rocksdb_plugin/status_conversion.h"
 
 namespace zenfs {
@@ -90,5 +91,17 @@ void ZenFileSystem::SanitizeFileOptions(FileOptions* opts) const {
   opts->use_mmap_reads = false;
   opts->use_mmap_writes = false;
 }
+
+#if ZENFS_ROCKSDB_HAS_READ_ASYNC
+IOStatus ZenFileSystem::Poll(std::vector<void*>& io_handles, size_t) { return PollAsyncReads(io_handles); }
+
+IOStatus ZenFileSystem::AbortIO(std::vector<void*>& io_handles) { return AbortAsyncReads(io_handles); }
+#endif
+
+#if ZENFS_ROCKSDB_HAS_SUPPORTED_OPS
+void ZenFileSystem::SupportedOps(int64_t& supported_ops) {
+  supported_ops = volume_->StartsReads() ? 1 << rocksdb::FSSupportedOps::kAsyncIO : 0;
+}
+#endif
 
 }  // namespace zenfs

@@ -102,9 +102,15 @@ class ZenFileSystem final : public rocksdb::FileSystem {
                                   const rocksdb::DBOptions& db_options) const override;
   FileOptions OptimizeForManifestWrite(const FileOptions& file_options) const override;
   void SanitizeFileOptions(FileOptions* opts) const override;
+#if ZENFS_ROCKSDB_HAS_READ_ASYNC
+  IOStatus Poll(std::vector<void*>& io_handles, size_t min_completions) override;
+  IOStatus AbortIO(std::vector<void*>& io_handles) override;
+#endif
+  // Asynchronous reads, where ReadAsync returns before the read has ended.
 #if ZENFS_ROCKSDB_HAS_SUPPORTED_OPS
-  // None: ReadAsync reads before it returns.
-  void SupportedOps(int64_t& supported_ops) override { supported_ops = 0; }
+  void SupportedOps(int64_t& supported_ops) override;
+#elif ZENFS_ROCKSDB_HAS_USE_ASYNC_IO
+  bool use_async_io() override { return volume_->StartsReads(); }
 #endif
 
   const std::shared_ptr<Volume>& volume() const { return volume_; }

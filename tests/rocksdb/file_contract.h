@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "rocksdb_plugin/zenfs_file_system.h"
 #include "test_volume.h"
 
 namespace zenfs {
@@ -47,5 +48,18 @@ class FileContract : public ::testing::Test {
   std::shared_ptr<rocksdb::FileSystem> fs_ = volume_.Open();
   const IOOptions io_;
 };
+
+// Whether RocksDB makes asynchronous reads; versions before 8.1 always do if the user asks for them.
+inline bool OffersAsyncReads([[maybe_unused]] rocksdb::FileSystem& fs) {
+#if ZENFS_ROCKSDB_HAS_SUPPORTED_OPS
+  std::int64_t ops = 0;
+  fs.SupportedOps(ops);
+  return (ops & (1 << rocksdb::FSSupportedOps::kAsyncIO)) != 0;
+#elif ZENFS_ROCKSDB_HAS_USE_ASYNC_IO
+  return fs.use_async_io();
+#else
+  return dynamic_cast<ZenFileSystem&>(fs).volume()->StartsReads();
+#endif
+}
 
 }  // namespace zenfs
