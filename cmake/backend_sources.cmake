@@ -90,6 +90,7 @@ set(ZENFS_TESTS_block
   backends/block/block_device_test.cc
   backends/block/block_copy_test.cc
   backends/block/block_settle_test.cc
+  backends/block/zone_facts_test.cc
   backends/block/device_users_test.cc
 )
 

@@ -82,8 +82,8 @@ Result<IoPlace> BlockDevice::Place(const IoRequest& request) {
 
 // Coherent by these rules. The kernel drops from its cache what it writes or resets itself. A zone that commands of the drive
 // write is not read through the cache until its reset. Of what they wrote before this device was opened, the cache may still hold
-// what was there before them, so each zone is dropped from it before the first read. A reader does not know what the writer does
-// by commands, so it has no cache on a drive that takes them (OpenBlockParts).
+// what was there before them, so each zone is dropped from it before the first read; others read the device meanwhile. A reader
+// does not know what the writer does by commands, so it has no cache on a drive that takes them (OpenBlockParts).
 Result<IoPlace> BlockDevice::PlaceCached(DeviceOffset offset, std::uint64_t length) {
   const ZoneId zone = geometry().ZoneOf(offset);
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name(), geometry(), zone));
@@ -93,10 +93,15 @@ Result<IoPlace> BlockDevice::PlaceCached(DeviceOffset offset, std::uint64_t leng
                 fmt::format("{}: zone {} is written by commands of the drive", name(), zone.value));
   }
   const int fd = parts_.buffered.get();
-  if (parts_.zones->TakeFirstCachedRead(zone)) {
+  if (!parts_.zones->cache_is_current(zone)) {
+    if (!parts_.zones->TakeDrop(zone)) {
+      return Fail(Code::kNotSupported,
+                  fmt::format("{}: zone {} is being dropped from the page cache", name(), zone.value));
+    }
     const std::uint64_t start = geometry().ZoneStart(zone).value;
     static_cast<void>(::posix_fadvise(fd, static_cast<off_t>(start),
                                       static_cast<off_t>(parts_.zones->length(zone)), POSIX_FADV_DONTNEED));
+    parts_.zones->SetCacheCurrent(zone);
   }
   return IoPlace{.fd = fd, .offset = offset.value, .keep = {}};
 }

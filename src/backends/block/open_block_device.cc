@@ -94,9 +94,10 @@ Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const
   parts.mode = mode;
   parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
   parts.kernel_pointers = KernelPlugsZoneWrites(release);
-  // The writer of an NVMe drive may use commands, whatever this process may do.
-  const bool unseen_commands = !exclusive && facts.name.starts_with("nvme");
-  if (!unseen_commands && PagesFit(parts.geometry.block_size)) {
+  // The writer of an NVMe drive may use commands, and that of a device with another one on top may write through that: this
+  // node's cache does not learn of either.
+  const bool unseen_writes = !exclusive && (facts.name.starts_with("nvme") || !facts.holders.empty());
+  if (!unseen_writes && PagesFit(parts.geometry.block_size)) {
     if (auto buffered = OpenBuffered(parts.control->fd())) parts.buffered = *std::move(buffered);
   }
   parts.io_uring = options.io_uring;

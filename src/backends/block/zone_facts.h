@@ -49,10 +49,23 @@ class ZoneFacts {
     zones_[zone.value].by_commands.store(by, std::memory_order_relaxed);
   }
 
-  // Returns true at the first call for the zone.
-  bool TakeFirstCachedRead(ZoneId zone) {
-    std::atomic<bool>& read = zones_[zone.value].read_through_cache;
-    return !read.load(std::memory_order_acquire) && !read.exchange(true, std::memory_order_acq_rel);
+  // What the host's cache holds of a zone.
+  enum class Cached : std::uint8_t {
+    kUnknown,   // perhaps bytes from before this object
+    kDropping,  // a thread drops them
+    kCurrent,
+  };
+  bool cache_is_current(ZoneId zone) const {
+    return zones_[zone.value].cached.load(std::memory_order_acquire) == Cached::kCurrent;
+  }
+  // Returns true for one caller, who drops the zone from the cache and then calls SetCacheCurrent.
+  bool TakeDrop(ZoneId zone) {
+    Cached seen = Cached::kUnknown;
+    return zones_[zone.value].cached.compare_exchange_strong(seen, Cached::kDropping,
+                                                             std::memory_order_acquire);
+  }
+  void SetCacheCurrent(ZoneId zone) {
+    zones_[zone.value].cached.store(Cached::kCurrent, std::memory_order_release);
   }
 
   // Whether the zone has a random write area, after the last command by this object. Also true if the drive ended it.
@@ -71,7 +84,7 @@ class ZoneFacts {
     std::atomic<std::uint64_t> pointer = 0;
     std::atomic<bool> by_commands = false;
     std::atomic<bool> random_area = false;
-    std::atomic<bool> read_through_cache = false;
+    std::atomic<Cached> cached = Cached::kUnknown;
   };
   std::unique_ptr<Entry[]> zones_;
 };
