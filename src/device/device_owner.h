@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,10 @@ struct DeviceOwner {
     DeviceOwner owner{.user = status.st_uid, .everybody = (status.st_mode & S_IWOTH) != 0};
     if (S_ISREG(status.st_mode) && (status.st_mode & S_IWGRP) != 0) owner.group = status.st_gid;
     return owner;
+  }
+  // True if only root and the user of this process may change it.
+  bool IsTrusted() const {
+    return !everybody && (user == 0 || user == ::geteuid()) && (!group || *group == ::getegid());
   }
   friend bool operator==(const DeviceOwner&, const DeviceOwner&) = default;
 };

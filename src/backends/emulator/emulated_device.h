@@ -44,6 +44,9 @@ class EmulatedDevice final : public EmulatorDevice {
   const std::string& name() const override { return name_; }
   const std::string& identity() const override { return identity_; }
   std::optional<DeviceOwner> owner() const override { return store_->Owner(); }
+  std::vector<std::string> notices() const override { return notices_; }
+  // Before the device is used.
+  void AddNotice(std::string notice) { notices_.push_back(std::move(notice)); }
   OpenMode mode() const override { return mode_; }
   HostCache* host_cache() override { return &host_cache_; }
 
@@ -110,6 +113,7 @@ class EmulatedDevice final : public EmulatorDevice {
 
   const std::string name_;
   const std::string identity_;
+  std::vector<std::string> notices_;
   const Geometry geometry_;
   const std::uint64_t capacity_;  // bytes of a sequential zone
   const OpenMode mode_;

@@ -53,6 +53,15 @@ class EmulatedFileTest : public testing::Test {
   std::string path = directory.File("a.img");
 };
 
+TEST_F(EmulatedFileTest, TheTimesOfAnotherUsersFileAreNotKept) {
+  ASSERT_TRUE(CreateEmulatedFile(path, Small(), false, Timing::kZn540).ok());
+  EXPECT_TRUE(Open()->CreateQueue(1)->overlaps());
+  if (::chown(path.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  const auto device = Open();
+  EXPECT_FALSE(device->CreateQueue(1)->overlaps());
+  EXPECT_THAT(device->notices(), testing::ElementsAre(HasSubstr("?timing:zn540")));
+}
+
 TEST_F(EmulatedFileTest, ADeviceThatTakesTheNameOfAReplacedOneKeepsItsBytes) {
   Create();
   const std::string victim = directory.File("victim.img");

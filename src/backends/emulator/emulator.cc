@@ -37,9 +37,22 @@ Result<std::unique_ptr<EmulatorDevice>> OpenEmulatedFile(const std::string& path
                                                     path));
   }
   EmulatorOptions asked = options;
-  if (!asked.timing) asked.timing = store->timing();
+  // Somebody else's file must not decide how long this process waits: a finish of a huge zone takes minutes.
+  const std::optional<DeviceOwner> owner = store->Owner();
+  const bool trusted = !owner || owner->IsTrusted();
+  const bool ignored = !asked.timing && !trusted && store->timing() != Timing::kNone;
+  const std::string_view recorded = TimingName(store->timing());
+  if (!asked.timing) asked.timing = trusted ? store->timing() : Timing::kNone;
   if (store->has_volatile_cache()) asked.volatile_cache = true;
-  return EmulatedDevice::Create("emu:" + path, geometry, mode, asked, std::move(store));
+  ZENFS_ASSIGN_OR_RETURN(auto device,
+                         EmulatedDevice::Create("emu:" + path, geometry, mode, asked, std::move(store)));
+  if (ignored) {
+    device->AddNotice(
+        fmt::format("emu:{} belongs to another user, so the times of {} that it asks for are not kept; "
+                    "?timing:{} keeps them",
+                    path, recorded, recorded));
+  }
+  return device;
 }
 
 }  // namespace zenfs
