@@ -51,6 +51,7 @@ Contents ContentsOf(ZonedDevice& device) {
             .uuid = superblock->uuid,
             .label = superblock->label,
             .identity = device.identity(),
+            .owner = device.owner(),
             .why = {}};
   }
   // Check this first: seen from the block device, a ZenFS that was made through a zonefs is in the

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "base/uuid.h"
+#include "device/device_owner.h"
 #include "device/geometry.h"
 #include "discovery/known_devices.h"
 
@@ -32,7 +33,8 @@ struct Contents {
   Kind kind = Kind::kOther;
   Uuid uuid;
   std::string label;
-  std::string identity;  // kZenfs: ZonedDevice::identity() of the device
+  std::string identity;                // kZenfs: ZonedDevice::identity() of the device
+  std::optional<DeviceOwner> owner{};  // kZenfs
   std::optional<Error> why;
 };
 

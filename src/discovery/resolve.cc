@@ -78,6 +78,14 @@ Result<DeviceUri> ResolveUri(const DeviceUri& uri, const SearchPlaces& places) {
     }
     ++search.looked_at;
     if (contents.kind != Contents::Kind::kZenfs || contents.uuid != *uuid) continue;
+    // Anybody can make a volume with any UUID. One that others may change neither serves nor denies.
+    if (contents.owner && !contents.owner->IsTrusted()) {
+      search.not_read.push_back(fmt::format(
+          "{} (it has that UUID, but others than root and this user may change it; if you trust them, "
+          "name it: {})",
+          device.Name(), device.Name()));
+      continue;
+    }
     if (Status added = AddHolder(holder, device, contents); !added.ok()) {
       return Fail(added.error().With("uuid:" + uuid->ToString()));
     }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -41,6 +43,23 @@ TEST_F(ResolveTest, DeviceWithTheUuidIsFoundAndOptionsAreKept) {
   EXPECT_EQ(uri->kind, "emu");
   EXPECT_EQ(uri->target, path);
   EXPECT_THAT(uri->options, ElementsAre(Pair("ro", "")));
+}
+
+// Anybody can make a volume with any UUID.
+TEST_F(ResolveTest, ADeviceThatOthersMayChangeNeitherServesNorDenies) {
+  const std::string theirs = MakeVolume("theirs.img", uuid_);
+  List(theirs);
+  if (::chown(theirs.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(ErrorOf(uuid_.ToString()).code(), Code::kNotFound);
+  EXPECT_THAT(ErrorOf(uuid_.ToString()).ToString(),
+              AllOf(HasSubstr("others than root and this user"), HasSubstr("name it: emu:")));
+  const std::string own = MakeVolume("own.img", uuid_);
+  List(own);
+  const auto uri = Resolve(uuid_.ToString());
+  ASSERT_TRUE(uri) << uri.error().ToString();
+  EXPECT_EQ(uri->target, own);
+  ASSERT_EQ(::chmod(own.c_str(), 0666), 0);
+  EXPECT_FALSE(Resolve(uuid_.ToString()));
 }
 
 TEST_F(ResolveTest, CaseDoesNotMatter) {
