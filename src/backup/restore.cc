@@ -168,8 +168,7 @@ Status RestoreRun::Write(const RestoreItem& item, const std::string& staging) {
         fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
                     item.destination, volume_.info().device_name, read_back, crc));
   }
-  ZENFS_RETURN_IF_ERROR(record_->Add(
-      item.destination, {.id = id, .size = item.size, .mtime_ns = item.mtime_ns, .crc32c = crc}));
+  ZENFS_RETURN_IF_ERROR(record_->Add(id, {.size = item.size, .mtime_ns = item.mtime_ns, .crc32c = crc}));
   return volume_.Rename(staging, item.destination);
 }
 

@@ -14,33 +14,24 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string LineText(const std::string& destination, const RestoreRecord::Line& line) {
-  return Json{{"path", EncodePathText(destination)},
-              {"id", line.id},
-              {"size", line.size},
-              {"mtime_ns", line.mtime_ns},
-              {"crc32c", line.crc32c}}
-             .dump() +
+std::string LineText(std::uint64_t id, const RestoreRecord::Line& line) {
+  return Json{{"id", id}, {"size", line.size}, {"mtime_ns", line.mtime_ns}, {"crc32c", line.crc32c}}.dump() +
          "\n";
 }
 
-bool TakeLine(const Json& json, std::map<std::string, RestoreRecord::Line>& lines) {
-  if (!json.is_object() || !json.contains("path") || !json["path"].is_string()) return false;
+void TakeLine(const Json& json, std::map<std::uint64_t, RestoreRecord::Line>& lines) {
+  if (!json.is_object()) return;
   for (const char* key : {"id", "size", "mtime_ns", "crc32c"}) {
-    if (!json.contains(key) || !json[key].is_number_integer()) return false;
+    if (!json.contains(key) || !json[key].is_number_integer()) return;
   }
-  const auto path = DecodePathText(json["path"].get<std::string>());
-  if (!path) return false;
-  lines[*path] = {.id = json["id"].get<std::uint64_t>(),
-                  .size = json["size"].get<std::uint64_t>(),
-                  .mtime_ns = json["mtime_ns"].get<std::int64_t>(),
-                  .crc32c = json["crc32c"].get<std::uint32_t>()};
-  return true;
+  lines[json["id"].get<std::uint64_t>()] = {.size = json["size"].get<std::uint64_t>(),
+                                            .mtime_ns = json["mtime_ns"].get<std::int64_t>(),
+                                            .crc32c = json["crc32c"].get<std::uint32_t>()};
 }
 
 // Ignores a line that a crash cut short: its file has no name yet.
-Result<std::map<std::string, RestoreLine>> ParseRecord(LineReader& text, std::string_view identity) {
-  std::map<std::string, RestoreLine> lines;
+Result<std::map<std::uint64_t, RestoreLine>> ParseRecord(LineReader& text, std::string_view identity) {
+  std::map<std::uint64_t, RestoreLine> lines;
   for (;;) {
     ZENFS_ASSIGN_OR_RETURN(const auto line, text.Next());
     if (!line) return lines;
@@ -54,8 +45,8 @@ Result<std::map<std::string, RestoreLine>> ParseRecord(LineReader& text, std::st
 
 }  // namespace
 
-Result<std::map<std::string, RestoreLine>> ParseRestoreRecord(std::string_view text,
-                                                              std::string_view identity) {
+Result<std::map<std::uint64_t, RestoreLine>> ParseRestoreRecord(std::string_view text,
+                                                                std::string_view identity) {
   LineReader lines = LineReader::Of(text);
   return ParseRecord(lines, identity);
 }
@@ -82,13 +73,14 @@ Status RestoreRecord::Read() {
 }
 
 bool RestoreRecord::Has(const RestoreItem& item) const {
-  const auto it = lines_.find(item.destination);
+  if (lines_.empty()) return false;
+  const auto stat = volume_.Stat(item.destination);
+  if (!stat || stat->is_directory) return false;
+  const auto it = lines_.find(stat->id.value);
   if (it == lines_.end()) return false;
   const Line& line = it->second;
-  if (line.size != item.size || line.mtime_ns != item.mtime_ns) return false;
-  if (item.crc32c && *item.crc32c != line.crc32c) return false;
-  const auto stat = volume_.Stat(item.destination);
-  return stat && !stat->is_directory && stat->id.value == line.id && stat->size == line.size;
+  if (line.size != item.size || line.mtime_ns != item.mtime_ns || stat->size != line.size) return false;
+  return !item.crc32c || *item.crc32c == line.crc32c;
 }
 
 Status RestoreRecord::EmptyStaging() {
@@ -121,9 +113,9 @@ std::string RestoreRecord::StagingPath(std::size_t number, std::string_view name
   return fmt::format("{}/{}{}", kRestoreStaging, number, framed ? ".log" : "");
 }
 
-Status RestoreRecord::Add(const std::string& destination, const Line& line) {
+Status RestoreRecord::Add(std::uint64_t id, const Line& line) {
   MutexLock lock(mutex_);
-  ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes(LineText(destination, line))));
+  ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes(LineText(id, line))));
   return log_->Sync();
 }
 

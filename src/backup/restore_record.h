@@ -1,7 +1,9 @@
 // The record that a restore keeps in the volume, so that an interrupted restore can continue.
 // kRestoreRecord is a log that identifies the restore and has a line for each file, written before
-// the file gets its name. kRestoreStaging is a directory of files without their names. If the file
-// named in a line has the id in that line, this restore created it, complete and verified.
+// the file gets its name. kRestoreStaging is a directory of files without their names. If a file
+// has the id, size and source of a line, this restore created it, complete and verified. A line has
+// no path, which may be as long as a page: the record of many small files would need more room than
+// they do.
 //
 // Threads: any for Add; all other functions by one thread, not concurrently.
 #pragma once
@@ -18,19 +20,18 @@
 
 namespace zenfs {
 
-// The line of one file.
+// The line of one file, beside its id.
 struct RestoreLine {
-  std::uint64_t id = 0;
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;  // mtime of the host's file
   std::uint32_t crc32c = 0;
 };
 
-// Returns the lines of a record by destination; none if the record is of another restore. Takes any
+// Returns the lines of a record by file id; none if the record is of another restore. Takes any
 // bytes: incomplete lines, as after a crash, are ignored. Errors: kCorruption for a line that is
 // too long for LineReader.
-[[nodiscard]] Result<std::map<std::string, RestoreLine>> ParseRestoreRecord(std::string_view text,
-                                                                            std::string_view identity);
+[[nodiscard]] Result<std::map<std::uint64_t, RestoreLine>> ParseRestoreRecord(std::string_view text,
+                                                                              std::string_view identity);
 
 class RestoreRecord {
  public:
@@ -50,7 +51,7 @@ class RestoreRecord {
   // volume chooses the shape of a file by its name.
   static std::string StagingPath(std::size_t number, std::string_view name);
   // Durable on return.
-  [[nodiscard]] Status Add(const std::string& destination, const Line& line) EXCLUDES(mutex_);
+  [[nodiscard]] Status Add(std::uint64_t id, const Line& line) EXCLUDES(mutex_);
   // Ends the restore: removes the staging directory, then the record. After a crash, the restore
   // can be continued or is complete.
   [[nodiscard]] Status End() EXCLUDES(mutex_);
@@ -62,7 +63,7 @@ class RestoreRecord {
 
   Volume& volume_;
   const std::string identity_;
-  std::map<std::string, Line> lines_;
+  std::map<std::uint64_t, Line> lines_;
   Mutex mutex_;  // held during the write and sync of a line
   std::unique_ptr<FileHandle> log_ GUARDED_BY(mutex_);
 };

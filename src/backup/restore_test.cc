@@ -204,6 +204,22 @@ TEST_F(RestoreTest, AFileThatWasChangedSinceTheInterruptionIsNotTakenForRestored
   ExpectVolumeIsWhole();
 }
 
+// A path may have 4,095 bytes, and a file none.
+TEST_F(RestoreTest, TheRecordOfFilesWithLongPathsIsShort) {
+  MakeBackup();
+  std::uint64_t record_bytes = 0;
+  int written = 0;
+  SwitchedPoints::During watch(points_, [&](std::string_view name) {
+    if (name != "restore:written" || ++written < 4) return;
+    if (const auto stat = volume_->Stat(kRestoreRecord)) record_bytes = std::max(record_bytes, stat->size);
+  });
+  std::string deep(200, 'd');
+  while (deep.size() < 3'000) deep += "/" + std::string(200, 'd');
+  ASSERT_TRUE(IsOk(Restore({.restore_path = deep, .jobs = 1})));
+  EXPECT_GT(record_bytes, 0u);
+  EXPECT_LT(record_bytes, 100u * static_cast<unsigned>(written) + 5'000);
+}
+
 TEST_F(RestoreTest, AFileThatReadsBackOtherwiseGetsNoName) {
   MakeBackup();
   SwitchedPoints::During corrupt(points_, [this](std::string_view name) {
