@@ -73,7 +73,7 @@ Status HostFile::Sync() {
 Status HostFile::Truncate(std::uint64_t size) {
   const NoFileSizeSignal no_signal;
   if (::ftruncate(fd_.get(), static_cast<off_t>(size)) == 0) return {};
-  return FailErrno(errno, fmt::format("{} could not be truncated", path_));
+  return FailErrno(errno, fmt::format("{} could not get a length of {} bytes", path_, size));
 }
 
 Status HostFile::TakeLock() {

@@ -35,6 +35,7 @@ class HostFile {
   [[nodiscard]] Status Append(ByteView bytes);
   [[nodiscard]] Status SetModified(std::uint64_t mtime_seconds);
   [[nodiscard]] Status Sync();
+  // Cuts the file, or extends it by a hole, which reads as zeros. `size`: bytes.
   [[nodiscard]] Status Truncate(std::uint64_t size);
   // Takes an exclusive lock on a file that is open for writing, without waiting. It excludes every other descriptor that
   // asks for a lock by fcntl(2), also in this process, and ends with this descriptor. Errors: kBusy.

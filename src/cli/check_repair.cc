@@ -26,15 +26,16 @@ void PrintPlan(const RepairPlan& plan, const std::string& save_to, Console& cons
   if (plan.nothing_to_do()) return console.Print("Nothing to repair.\n");
   console.Print(fmt::format("The repair of {} would:\n", plan.superblock.uuid.ToString()));
   std::size_t number = 1;
-  console.Print(fmt::format("{:>3}. copy the metadata zones to {}, so that --undo-repair can restore them\n",
-                            number, Printable(save_to)));
+  console.Print(fmt::format(
+      "{:>3}. copy the metadata zones to {} (at most {} bytes), so that --undo-repair can restore them\n",
+      number, Printable(save_to), plan.copy_bytes));
   for (const std::string& step : plan.steps)
     console.Print(fmt::format("{:>3}. {}\n", ++number, Printable(step)));
   if (plan.steps.omitted() != 0)
     console.Print(fmt::format("     and {}, not listed\n", Counted(plan.steps.omitted(), "more step")));
 }
 
-Json PlanJson(const RepairPlan& plan) {
+Json PlanJson(const RepairPlan& plan, const std::string& save_to) {
   Json json{{"steps", plan.steps},
             {"steps_omitted", plan.steps.omitted()},
             {"losses", plan.losses},
@@ -42,6 +43,8 @@ Json PlanJson(const RepairPlan& plan) {
   if (!plan.nothing_to_do()) {
     json["generation"] = plan.generation;
     json["sequence"] = plan.sequence;
+    json["save_to"] = save_to;
+    json["save_bytes_max"] = plan.copy_bytes;
   }
   return json;
 }
@@ -67,7 +70,7 @@ Result<int> RunRepair(const DeviceOption& device, const RepairRequest& request, 
   const std::string save_to =
       request.save_to.empty() ? DefaultSaveFile(plan.superblock.uuid) : request.save_to;
   if (!request.json) PrintPlan(plan, save_to, console);
-  Json json{{"plan", PlanJson(plan)}};
+  Json json{{"plan", PlanJson(plan, save_to)}};
   const auto end = [&](std::string_view outcome, bool sound) {
     json["outcome"] = outcome;
     if (request.json) console.PrintJson(json);

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/aligned_buffer.h"
 #include "base/crc32c.h"
+#include "base/free_bytes.h"
 #include "base/host_directory.h"
+#include "base/short_bytes.h"
+#include "base/zeros.h"
 #include "device/read_or_zeros.h"
 #include "metalog/log_fingerprint.h"
 
@@ -14,6 +19,8 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
+// Zeros are left out of the file by blocks of this size, the unit in which most file systems allocate.
+constexpr std::uint64_t kFileBlockBytes = 4096;
 
 // Reads the first `bytes` of a zone in pieces and passes them on. Blocks that can't be read are
 // zeros; returns their number.
@@ -30,13 +37,44 @@ Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t b
   return unreadable;
 }
 
+// Passes on the parts of `piece` that are not zeros, with their offsets in the file. The piece begins at `offset` of the file.
+// A part is as long as the neighboring blocks of the file with a byte that is not zero.
+Status WithoutZeros(std::uint64_t offset, ByteView piece,
+                    const std::function<Status(std::uint64_t offset, ByteView part)>& use) {
+  std::size_t begin = 0;  // of the part that ends at `at`
+  for (std::size_t at = 0; at < piece.size();) {
+    const std::size_t room = kFileBlockBytes - (offset + at) % kFileBlockBytes;
+    const std::size_t end = std::min(piece.size(), at + room);
+    if (IsZeros(piece.subspan(at, end - at))) {
+      if (at > begin) ZENFS_RETURN_IF_ERROR(use(offset + begin, piece.subspan(begin, at - begin)));
+      begin = end;
+    }
+    at = end;
+  }
+  if (begin == piece.size()) return {};
+  return use(offset + begin, piece.subspan(begin));
+}
+
+// Extends the file to `offset` by a hole and appends `part`. `length`: of the file, before and after.
+Status AppendAt(HostFile& file, std::uint64_t offset, ByteView part, std::uint64_t& length) {
+  if (offset != length) ZENFS_RETURN_IF_ERROR(file.Truncate(offset));
+  length = offset + part.size();
+  return file.Append(part);
+}
+
 Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, const HostDirectory& directory,
                  HostFile& file) {
   ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(EncodeMetadataCopy(copy))));
+  std::uint64_t length = kMetadataCopyHeadBytes;  // of the file
+  std::uint64_t end = length;                     // of the bytes that were read, zeros included
   for (const CopiedZone& zone : copy.zones) {
-    ZENFS_RETURN_IF_ERROR(
-        ReadZone(device, zone.zone, zone.bytes, [&](ByteView piece) { return file.Append(piece); }));
+    ZENFS_RETURN_IF_ERROR(ReadZone(device, zone.zone, zone.bytes, [&](ByteView piece) {
+      const std::uint64_t offset = std::exchange(end, end + piece.size());
+      return WithoutZeros(offset, piece,
+                          [&](std::uint64_t at, ByteView part) { return AppendAt(file, at, part, length); });
+    }));
   }
+  ZENFS_RETURN_IF_ERROR(AppendAt(file, end, {}, length));  // the zeros at the end
   ZENFS_RETURN_IF_ERROR(file.Sync());
   ZENFS_RETURN_IF_ERROR(directory.Sync(""));
   file.DropCache();
@@ -48,7 +86,34 @@ Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, const HostDirect
               fmt::format("{}: the file reads back differently than it was written", file.path()));
 }
 
+// Metadata zones in ascending order.
+Result<std::vector<ZoneInfo>> ReportMetadata(ZonedDevice& device, const Superblock& superblock) {
+  std::vector<ZoneId> ids = MetadataZones(device, superblock);
+  std::ranges::sort(ids);
+  std::vector<ZoneInfo> zones;
+  for (const ZoneId id : ids) {
+    ZENFS_ASSIGN_OR_RETURN(zones.emplace_back(), device.ReportZone(id));
+  }
+  return zones;
+}
+
+Status CheckRoom(const HostDirectory& directory, std::uint64_t needed, const std::string& path) {
+  const auto free = FreeBytes(directory.descriptor());
+  if (!free || needed <= *free) return {};  // if it is unknown, a lack of space will show when writing
+  return Fail(Code::kNoSpace,
+              fmt::format("the copy of the metadata needs {}, and {} are free where {} would be; nothing was "
+                          "changed; choose another place with --save=FILE",
+                          ShortBytes(needed), ShortBytes(*free), path));
+}
+
 }  // namespace
+
+Result<std::uint64_t> MetadataFileBytes(ZonedDevice& device, const Superblock& superblock) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportMetadata(device, superblock));
+  std::uint64_t bytes = kMetadataCopyHeadBytes;
+  for (const ZoneInfo& zone : report) bytes += zone.WrittenBytes();
+  return bytes;
+}
 
 ZoneCondition ConditionOf(const CopiedZone& zone) { return static_cast<ZoneCondition>(zone.condition); }
 
@@ -60,20 +125,26 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
   numbers.zone_size = superblock.zone_size;
   numbers.zone_count = superblock.zone_count;
   numbers.zones.clear();
-  std::vector<ZoneId> metadata_zones = MetadataZones(device, superblock);
-  std::ranges::sort(metadata_zones);
-  for (const ZoneId id : metadata_zones) {
-    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(id));
-    CopiedZone zone{
-        .zone = id, .condition = static_cast<std::uint32_t>(info.condition), .bytes = info.WrittenBytes()};
-    ZENFS_ASSIGN_OR_RETURN(zone.unreadable, ReadZone(device, id, zone.bytes, [&](ByteView piece) -> Status {
+  std::uint64_t end = kMetadataCopyHeadBytes;
+  std::uint64_t needed = end;  // of the host's room
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportMetadata(device, superblock));
+  for (const ZoneInfo& info : report) {
+    CopiedZone zone{.zone = info.id,
+                    .condition = static_cast<std::uint32_t>(info.condition),
+                    .bytes = info.WrittenBytes()};
+    ZENFS_ASSIGN_OR_RETURN(zone.unreadable, ReadZone(device, info.id, zone.bytes, [&](ByteView piece) {
                              zone.crc = Crc32c(piece, zone.crc);
-                             return {};
+                             const std::uint64_t offset = std::exchange(end, end + piece.size());
+                             return WithoutZeros(offset, piece, [&](std::uint64_t, ByteView part) -> Status {
+                               needed += part.size();
+                               return {};
+                             });
                            }));
     numbers.zones.push_back(zone);
   }
   std::string name;
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, HostDirectory::OpenParentOf(path, name));
+  ZENFS_RETURN_IF_ERROR(CheckRoom(directory, needed, path));
   ZENFS_ASSIGN_OR_RETURN(HostFile file, directory.CreateNew(name, HostDirectory::kFileMode));
   Status written = WriteFile(device, numbers, directory, file);
   if (!written.ok()) IgnoreError(directory.RemoveFile(name));  // report the first error

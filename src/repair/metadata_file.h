@@ -14,10 +14,14 @@ namespace zenfs {
 
 // Writes `numbers`, with its zones filled in, and the written parts of all metadata zones to a new
 // file on the host. The file is readable by its owner only; it is durable on return and has been
-// read back. Blocks that the device can't read are zeros in it. Errors: kExists; errors of the
-// host, and then no file is left.
+// read back. Blocks that the device can't read are zeros in it. Blocks of zeros are holes, which take
+// no room on the host. Errors: kNoSpace if the host has no room for the other blocks, before a file
+// is made; kExists; errors of the host, and then no file is left.
 [[nodiscard]] Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataCopy numbers,
                                   const std::string& path);
+
+// Length of the file in bytes that SaveMetadata would write now. It takes no more room on the host.
+[[nodiscard]] Result<std::uint64_t> MetadataFileBytes(ZonedDevice& device, const Superblock& superblock);
 
 // Opens such a file. Follows symbolic links in the directory part, which the user chose; the file
 // itself must not be a link. Errors: those of HostDirectory.

@@ -1,11 +1,14 @@
 #include "repair/metadata_file.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "base/free_bytes.h"
 #include "repair/repair.h"
 #include "repair/repair_test_rig.h"
 
@@ -32,6 +35,29 @@ class MetadataFileTest : public testing::Test {
     ZENFS_ASSIGN_OR_RETURN(const HostFile file, OpenMetadataFile(file_));
     return VerifyMetadataFile(file);
   }
+
+  // Fills an empty metadata zone with zeros, but for `tail` at its end. Returns the zone.
+  ZoneId WriteZeros(std::string_view tail = {}) {
+    const auto& zones = rig_.superblock().metadata_zones;
+    const auto empty = std::ranges::find_if(
+        zones, [&](ZoneId zone) { return rig_.device().ReportZone(zone)->WrittenBytes() == 0; });
+    EXPECT_NE(empty, zones.end());
+    AlignedBuffer zeros(rig_.device().ReportZone(*empty)->capacity);
+    zeros.Resize(zeros.capacity());
+    std::ranges::fill(zeros.Span(), std::byte{0});
+    std::ranges::copy(AsBytes(tail), zeros.Span().last(tail.size()).begin());
+    EXPECT_TRUE(IsOk(rig_.device().Write(rig_.device().geometry().ZoneStart(*empty), zeros.View())));
+    return *empty;
+  }
+
+  static std::uint64_t RoomOf(const std::string& path) {
+    struct stat st{};
+    EXPECT_EQ(::stat(path.c_str(), &st), 0);
+    constexpr std::uint64_t kUnit = 512;  // of st_blocks
+    return static_cast<std::uint64_t>(st.st_blocks) * kUnit;
+  }
+
+  Status Save(const std::string& path) { return SaveMetadata(rig_.device(), rig_.superblock(), {}, path); }
 
   RepairRig rig_;
   TempDirectory directory_;
@@ -118,6 +144,63 @@ TEST_F(MetadataFileTest, ARestoredZoneHasItsOldBytes) {
     EXPECT_EQ(RepairRig::ContentOf(rig_.device(), zone.zone), before);
     offset += zone.bytes;
   }
+}
+
+TEST_F(MetadataFileTest, ZerosOfAZoneTakeNoRoomInTheCopy) {
+  const std::uint64_t length = std::filesystem::file_size(file_);
+  const std::string larger = directory_.File("larger.zmeta");
+  const std::uint64_t zeros = rig_.device().ReportZone(WriteZeros())->capacity;
+  ASSERT_TRUE(IsOk(Save(larger)));
+  EXPECT_EQ(std::filesystem::file_size(larger), length + zeros);
+  EXPECT_LT(RoomOf(larger), length + zeros / 2);
+}
+
+TEST_F(MetadataFileTest, BytesBehindZerosComeBackToTheirPlace) {
+  const ZoneId filled = WriteZeros("the last bytes of the zone");
+  const ZoneBytes before = RepairRig::ContentOf(rig_.device(), filled);
+  const std::string sparse = directory_.File("sparse.zmeta");
+  ASSERT_TRUE(IsOk(Save(sparse)));
+  const auto file = OpenMetadataFile(sparse);
+  ASSERT_TRUE(IsOk(file));
+  const auto copy = VerifyMetadataFile(*file);
+  ASSERT_TRUE(IsOk(copy));
+  std::uint64_t offset = kMetadataCopyHeadBytes;
+  for (const CopiedZone& zone : copy->zones) {
+    if (zone.zone == filled) {
+      ASSERT_TRUE(IsOk(RestoreZone(rig_.device(), zone, *file, offset)));
+    }
+    offset += zone.bytes;
+  }
+  EXPECT_EQ(RepairRig::ContentOf(rig_.device(), filled), before);
+}
+
+TEST_F(MetadataFileTest, ACopyThatDoesNotFitIsRefusedBeforeItsFirstByte) {
+  const std::string other = directory_.File("other.zmeta");
+  WriteZeros();
+  const std::vector<ZoneBytes> before = RepairRig::AllZones(rig_.device());
+  {
+    const FreeBytesForTests full(kMetadataCopyHeadBytes);
+    const Status saved = Save(other);
+    ASSERT_EQ(CodeOf(saved), Code::kNoSpace);
+    EXPECT_THAT(saved.error().text(), HasSubstr("4.00 KiB are free"));
+    EXPECT_THAT(saved.error().text(), HasSubstr("nothing was changed"));
+    EXPECT_FALSE(std::filesystem::exists(other));
+  }
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
+  const FreeBytesForTests enough(std::filesystem::file_size(file_));  // zeros need none
+  EXPECT_TRUE(IsOk(Save(other)));
+}
+
+TEST_F(MetadataFileTest, AFailedWriteLeavesNoFile) {
+  const std::string other = directory_.File("other.zmeta");
+  struct rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const struct rlimit limit{.rlim_cur = kMetadataCopyHeadBytes + 1, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const Status saved = Save(other);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_FALSE(saved.ok());
+  EXPECT_FALSE(std::filesystem::exists(other));
 }
 
 }  // namespace

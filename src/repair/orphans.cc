@@ -7,6 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
+#include "base/zeros.h"
 #include "repair/repair_names.h"
 
 namespace zenfs {
@@ -18,10 +19,6 @@ struct Range {
   std::uint64_t begin = 0;  // bytes from the start of the zone
   std::uint64_t end = 0;
 };
-
-bool IsZeros(ByteView bytes) {
-  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
-}
 
 // Returns the end of the last block that is not all zeros. A block that can't be read counts as not
 // all zeros.

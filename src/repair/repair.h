@@ -41,6 +41,7 @@ struct RepairPlan {
   // The new state does not fit beside these zones, so they are reset first. Until the repair ends,
   // the copy on the host is the only one.
   bool in_place = false;
+  std::uint64_t copy_bytes = 0;  // length of the copy on the host; it takes no more room there
 
   bool nothing_to_do() const { return steps.empty(); }
 };
@@ -52,8 +53,8 @@ struct RepairPlan {
 
 // Carries out `plan`, which must have been made from the same device just before. `save_to`: path
 // of a new file on the host. Errors: kExists for the file; kReadOnly if the device is open for
-// reading only; kNoSpace; those of the device. The device is unchanged until the copy on the host
-// is complete.
+// reading only; kNoSpace, also if the host has no room for the copy; those of the device. The device
+// is unchanged until the copy on the host is complete.
 [[nodiscard]] Status CarryOut(ZonedDevice& device, const RepairPlan& plan, const std::string& save_to);
 
 // Restores the metadata zones as they were before the repair that wrote the file. After a crash,

@@ -15,6 +15,7 @@
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
 #include "model/number_limits.h"
+#include "repair/metadata_file.h"
 #include "repair/orphans.h"
 #include "repair/repair.h"
 #include "repair/repair_extents.h"
@@ -209,6 +210,7 @@ class Planner {
       return Fail(Code::kCorruption,
                   fmt::format("{}: {}; restore from a backup", device_.name(), flaw->text));
     }
+    ZENFS_ASSIGN_OR_RETURN(plan_.copy_bytes, MetadataFileBytes(device_, plan_.superblock));
     ZENFS_RETURN_IF_ERROR(KeepASuperblock());
     std::uint64_t room = 0;
     for (const ZoneInfo& zone : scan_.zones) {

@@ -1,7 +1,9 @@
 #include "repair/repair.h"
 
+#include <filesystem>
 #include <regex>
 
+#include "base/free_bytes.h"
 #include "repair/repair_test_rig.h"
 
 namespace zenfs {
@@ -72,6 +74,25 @@ TEST_P(DamagedMetadata, RepairLeavesEveryFileAtItsNameOrInLostAndFound) {
     });
     EXPECT_TRUE(rescued) << path;
   }
+}
+
+TEST_P(DamagedMetadata, ThePlanNamesTheLengthOfTheCopy) {
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_TRUE(IsOk(plan));
+  EXPECT_EQ(plan->copy_bytes, std::filesystem::file_size(MustRepair(rig_.device(), directory_)));
+}
+
+TEST_P(DamagedMetadata, AHostWithoutRoomForTheCopyLeavesTheVolumeAsItIs) {
+  const auto before = RepairRig::AllZones(rig_.device());
+  const auto plan = PlanRepair(rig_.device());
+  ASSERT_TRUE(IsOk(plan));
+  const std::string file = directory_.File("copy.zmeta");
+  {
+    const FreeBytesForTests full(0);
+    EXPECT_EQ(CodeOf(CarryOut(rig_.device(), *plan, file)), Code::kNoSpace);
+  }
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(RepairRig::AllZones(rig_.device()), before);
 }
 
 TEST_P(DamagedMetadata, UndoRestoresTheMetadataExactly) {

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import resource
 import subprocess
 import unittest
 
@@ -66,13 +67,36 @@ class Repair(CliCase):
         with self.unchanged():
             outcome = self.zenfs("check", "--repair", "--dry-run", self.emu)
         self.assertEqual((outcome.status, outcome.err), (1, ""))
-        self.assertRegex(outcome.out, r"  1\. copy the metadata zones to zenfs-metadata-" + UUID + r"-\d{8}T\d{6}Z\.zmeta")
+        self.assertRegex(outcome.out, r"  1\. copy the metadata zones to zenfs-metadata-" + UUID + r"-\d{8}T\d{6}Z\.zmeta \(at most \d+ bytes\)")
         self.assertRegex(outcome.out, r"  2\. rebuild the metadata log .*no commit is lost")
         with self.unchanged():
             plan = json.loads(self.zenfs("check", "--repair", "--dry-run", "--json", self.emu).out)
         self.assertEqual(plan["outcome"], "dry run")
         self.assertEqual(len(plan["plan"]["steps"]), 2)
         self.assertGreater(plan["plan"]["generation"], 1)
+        self.assertRegex(plan["plan"]["save_to"], r"^zenfs-metadata-.*\.zmeta$")
+
+    def test_the_plan_says_how_long_the_copy_is(self):
+        self.damage(4096 + 70)
+        words = ("check", "--repair", self.emu, f"--save={self.copy}")
+        plan = json.loads(self.zenfs(*words, "--dry-run", "--json").out)["plan"]
+        self.assertEqual(plan["save_to"], self.copy)
+        self.assertIn(f"copy the metadata zones to {self.copy} (at most {plan['save_bytes_max']} bytes)", self.ok(*words, "--yes"))
+        self.assertEqual(os.path.getsize(self.copy), plan["save_bytes_max"])
+
+    def test_a_full_host_costs_one_line_and_leaves_no_copy(self):
+        self.damage(4096 + 70)
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        with self.unchanged():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, before[1]))
+            try:
+                outcome = self.zenfs("check", "--repair", "--yes", self.emu, f"--save={self.copy}")
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        self.assertEqual(outcome.status, 2, outcome.err)
+        self.assertEqual(outcome.err.count("\n"), 1, outcome.err)
+        self.assertIn(f"{self.copy} could not be written", outcome.err)
+        self.assertFalse(os.path.exists(self.copy))
 
     def test_repair_and_the_way_back(self):
         self.damage_commit_of("5.sst")
