@@ -56,7 +56,9 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
   OpenMode mode() const override { return parts_.mode; }
   const std::string& identity() const override { return parts_.identity; }
   std::optional<DeviceOwner> owner() const override { return parts_.owner; }
-  std::vector<std::string> notices() const override { return parts_.notices; }
+  std::vector<std::string> notices() const override {
+    return WithRefusal(parts_.notices, rings_, parts_.name);
+  }
   HostCache* host_cache() override { return parts_.buffered.valid() ? &cache_ : nullptr; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
@@ -106,7 +108,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
                      const IoOutcome& outcome, bool repeated = false);
 
   const Parts parts_;
-  RingPool rings_;
+  mutable RingPool rings_;
   KernelCache cache_;
 };
 

@@ -59,6 +59,7 @@ class PlainQueue final : public IoQueue {
     done_.clear();
   }
   std::size_t in_flight() const override { return done_.size(); }
+  bool overlaps() const override { return false; }
 
  private:
   IoTarget& target_;

@@ -1,11 +1,13 @@
 #include "backends/host/ring_pool.h"
 
+#include <fmt/format.h>
 #include <liburing.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <system_error>
 
 #include "backends/host/piece_cursor.h"
 #include "base/assert.h"
@@ -109,8 +111,21 @@ RingPool::Lease RingPool::Lend(std::size_t depth) {
   }
   io_uring* ring = nullptr;
   const int error = MakeRing(std::bit_ceil(std::max(wanted, kDepthMin)), entries_, ring);
+  if (error != 0) refusal_.store(-error, std::memory_order_relaxed);
   if (error != 0 && !IsShortage(error)) refused_.store(true, std::memory_order_relaxed);
   return Lent(ring);
+}
+
+std::optional<std::string> RingPool::Refusal(std::string_view device) {
+  if (forbidden_ || Lend(1) != nullptr) return std::nullopt;
+  return fmt::format("{}: the kernel refuses io_uring ({}), so reads and writes are sent one at a time",
+                     device, std::generic_category().message(refusal_.load(std::memory_order_relaxed)));
+}
+
+std::vector<std::string> WithRefusal(std::vector<std::string> notices, RingPool& rings,
+                                     std::string_view device) {
+  if (std::optional<std::string> refusal = rings.Refusal(device)) notices.push_back(*std::move(refusal));
+  return notices;
 }
 
 void RingPool::TakeBack(io_uring* ring) {

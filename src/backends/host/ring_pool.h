@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/host/io_outcome.h"
@@ -49,7 +51,10 @@ class RingPool {
     kBig,  // SQE128 and CQE32 (Linux 5.19), which NVMe passthrough needs
   };
   explicit RingPool(Use use = Use::kAllowed, Entries entries = Entries::kSmall)
-      : needed_(use == Use::kNeeded), entries_(entries), refused_(use == Use::kForbidden) {}
+      : needed_(use == Use::kNeeded),
+        entries_(entries),
+        forbidden_(use == Use::kForbidden),
+        refused_(forbidden_) {}
   ~RingPool();
   RingPool(const RingPool&) = delete;
   RingPool& operator=(const RingPool&) = delete;
@@ -59,6 +64,8 @@ class RingPool {
   // kernel.io_uring_disabled), and temporary if descriptors or memory are short.
   [[nodiscard]] Lease Lend(std::size_t depth);
   bool needed() const { return needed_; }
+  // A line for the notices of `device` if rings are allowed and the kernel refuses them.
+  [[nodiscard]] std::optional<std::string> Refusal(std::string_view device);
 
  private:
   struct Idle {
@@ -71,11 +78,17 @@ class RingPool {
 
   const bool needed_;
   const Entries entries_;
+  const bool forbidden_;
   std::atomic<bool> refused_;
+  std::atomic<int> refusal_{0};  // errno of the last refusal
   std::atomic<int> lent_{0};
   Mutex mutex_{LockRank::kDevicePool};
   std::vector<Idle> idle_ GUARDED_BY(mutex_);
 };
+
+// `notices` and, if there is one, the refusal of `rings`.
+[[nodiscard]] std::vector<std::string> WithRefusal(std::vector<std::string> notices, RingPool& rings,
+                                                   std::string_view device);
 
 // Decides how long the kernel may answer "try again" to a command.
 //

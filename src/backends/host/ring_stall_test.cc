@@ -102,7 +102,11 @@ TEST_F(RingStallTest, WriteUsesSystemCallsIfNoRingCanBeCreated) {
     queue->Submit(&request);
     std::vector<IoRequest*> done;
     queue->Reap(1, done);
-    Leave(written && request.status.ok() && SameBytes(found.View(), piece) && rings.Lend(1) == nullptr);
+    const std::vector<std::string> notices = WithRefusal({"first"}, rings, "dev:x");
+    const bool told =
+        notices.size() == 2 && notices[1].starts_with("dev:x: the kernel refuses io_uring (Operation");
+    Leave(written && request.status.ok() && SameBytes(found.View(), piece) && rings.Lend(1) == nullptr &&
+          !queue->overlaps() && told && !RingPool(RingPool::Use::kForbidden).Refusal("dev:x"));
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }

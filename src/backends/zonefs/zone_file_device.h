@@ -49,7 +49,9 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget, private Cache
   OpenMode mode() const override { return parts_.mode; }
   const std::string& identity() const override { return parts_.identity; }
   std::optional<DeviceOwner> owner() const override { return parts_.owner; }
-  std::vector<std::string> notices() const override { return parts_.notices; }
+  std::vector<std::string> notices() const override {
+    return WithRefusal(parts_.notices, rings_, parts_.name);
+  }
   HostCache* host_cache() override { return cacheable_ ? &cache_ : nullptr; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
@@ -98,7 +100,7 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget, private Cache
   const bool cacheable_ = PagesFit(geometry_.block_size);
   KernelCache cache_;
   RecentReads reads_;
-  RingPool rings_;
+  mutable RingPool rings_;
   std::atomic<std::uint32_t> flush_zone_{0};  // the last flush used its file
 };
 
