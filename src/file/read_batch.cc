@@ -14,6 +14,7 @@ IoQueue& ReadBatch::Queue(std::size_t commands) {
   if (queue_ == nullptr || queue_depth_ < commands) {
     queue_depth_ = std::max(commands, kKeptDepth);
     queue_ = device_.CreateQueue(queue_depth_);
+    done_.reserve(queue_depth_);
   }
   return *queue_;
 }
@@ -165,43 +166,57 @@ void ReadBatch::Read(std::span<const Extent> extents, std::span<ReadRequest> req
   for (std::size_t i = 0; i < left.size(); ++i) owners[i]->status = std::move(left[i].status);
 }
 
-ReadPool::~ReadPool() {
-  MutexLock lock(mutex_);
-  ZENFS_ASSERT(lent_ == 0);
+ReadPool::ReadPool(ZonedDevice& device) : device_(device) {
+  idle_.reserve(kIdleMax);
+  given_up_.reserve(kGivenUpMax);
 }
 
+ReadPool::~ReadPool() { ZENFS_ASSERT(lent_.load() == 0); }
+
 std::unique_ptr<ReadBatch> ReadPool::TakeIdle() {
-  MutexLock lock(mutex_);
-  ++lent_;
-  if (idle_.empty() && !given_up_.empty() && given_up_.front()->TryAbandon()) {
-    idle_.push_back(std::move(given_up_.front()));
-    given_up_.pop_front();
+  std::unique_ptr<ReadBatch> given_up;
+  {
+    MutexLock lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<ReadBatch> batch = std::move(idle_.back());
+      idle_.pop_back();
+      return batch;
+    }
+    if (given_up_.empty()) return nullptr;
+    given_up = std::move(given_up_.front());
+    given_up_.erase(given_up_.begin());
   }
-  if (idle_.empty()) return nullptr;
-  std::unique_ptr<ReadBatch> batch = std::move(idle_.back());
-  idle_.pop_back();
-  return batch;
+  // Without the lock: the outcome of a command may be one more command.
+  if (given_up->TryAbandon()) return given_up;
+  MutexLock lock(mutex_);
+  if (given_up_.size() < kGivenUpMax) given_up_.insert(given_up_.begin(), std::move(given_up));
+  lock.Unlock();  // before one that has no place waits for the device
+  return nullptr;
 }
 
 ReadPool::Lease ReadPool::Lend() {
   std::unique_ptr<ReadBatch> batch = TakeIdle();
   if (batch == nullptr) batch = std::make_unique<ReadBatch>(device_);
+  lent_.fetch_add(1, std::memory_order_relaxed);
   return Lease(batch.release(), Return(this));
 }
 
+// Allocates nothing: a deleter must not fail.
 void ReadPool::TakeBack(std::unique_ptr<ReadBatch> batch) {
   const bool idle = batch->TryAbandon();
   std::unique_ptr<ReadBatch> surplus;  // its destructor may wait for the device: without the lock
+  lent_.fetch_sub(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
-  --lent_;
-  if (idle) {
-    if (idle_.size() < kIdleMax) return idle_.push_back(std::move(batch));
+  if (idle && idle_.size() == kIdleMax) {
     surplus = std::move(batch);
+  } else if (idle) {
+    idle_.push_back(std::move(batch));
   } else {
+    if (given_up_.size() >= kGivenUpMax) {
+      surplus = std::move(given_up_.front());
+      given_up_.erase(given_up_.begin());
+    }
     given_up_.push_back(std::move(batch));
-    if (given_up_.size() <= kGivenUpMax) return;
-    surplus = std::move(given_up_.front());
-    given_up_.pop_front();
   }
   lock.Unlock();
 }

@@ -2,7 +2,7 @@
 // its memory for the next reads: on a kernel's device a queue has a ring, which costs several system calls.
 #pragma once
 
-#include <deque>
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <span>
@@ -99,7 +99,7 @@ class ReadPool {
   using Lease = std::unique_ptr<ReadBatch, Return>;  // must not outlive the pool
 
   // `device` outlives it.
-  explicit ReadPool(ZonedDevice& device) : device_(device) {}
+  explicit ReadPool(ZonedDevice& device);
   ~ReadPool();  // waits for the device
 
   [[nodiscard]] Lease Lend() EXCLUDES(mutex_);
@@ -112,9 +112,10 @@ class ReadPool {
 
   ZonedDevice& device_;
   Mutex mutex_{LockRank::kLeaf};
-  std::size_t lent_ GUARDED_BY(mutex_) = 0;
+  std::atomic<std::size_t> lent_{0};
   std::vector<std::unique_ptr<ReadBatch>> idle_ GUARDED_BY(mutex_);
-  std::deque<std::unique_ptr<ReadBatch>> given_up_ GUARDED_BY(mutex_);  // the device may still read
+  std::vector<std::unique_ptr<ReadBatch>> given_up_
+      GUARDED_BY(mutex_);  // the device may still read; oldest first
 };
 
 }  // namespace zenfs
