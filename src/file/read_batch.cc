@@ -123,10 +123,8 @@ void ReadBatch::ReadFromDevice(std::span<const Extent> extents, std::span<ReadRe
   } else if (!commands_.empty()) {
     IoQueue& queue = Queue(commands_.size());
     for (Command& command : commands_) queue.Submit(&command.io);
-    queue.Reap(commands_.size(), done_);
-    done_.clear();
   }
-  CompleteAll();
+  Finish();
 }
 
 // Requests that the cache can't read are left to the caller, with a status that is not OK.
@@ -174,7 +172,7 @@ ReadPool::ReadPool(ZonedDevice& device) : device_(device) {
 ReadPool::~ReadPool() { ZENFS_ASSERT(lent_.load() == 0); }
 
 std::unique_ptr<ReadBatch> ReadPool::TakeIdle() {
-  std::unique_ptr<ReadBatch> given_up;
+  std::unique_ptr<ReadBatch> given_up;  // its destructor may wait for the device: after the lock
   {
     MutexLock lock(mutex_);
     if (!idle_.empty()) {
@@ -190,7 +188,6 @@ std::unique_ptr<ReadBatch> ReadPool::TakeIdle() {
   if (given_up->TryAbandon()) return given_up;
   MutexLock lock(mutex_);
   if (given_up_.size() < kGivenUpMax) given_up_.insert(given_up_.begin(), std::move(given_up));
-  lock.Unlock();  // before one that has no place waits for the device
   return nullptr;
 }
 
@@ -204,7 +201,7 @@ ReadPool::Lease ReadPool::Lend() {
 // Allocates nothing: a deleter must not fail.
 void ReadPool::TakeBack(std::unique_ptr<ReadBatch> batch) {
   const bool idle = batch->TryAbandon();
-  std::unique_ptr<ReadBatch> surplus;  // its destructor may wait for the device: without the lock
+  std::unique_ptr<ReadBatch> surplus;  // its destructor may wait for the device: after the lock
   lent_.fetch_sub(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
   if (idle && idle_.size() == kIdleMax) {
@@ -218,7 +215,6 @@ void ReadPool::TakeBack(std::unique_ptr<ReadBatch> batch) {
     }
     given_up_.push_back(std::move(batch));
   }
-  lock.Unlock();
 }
 
 }  // namespace zenfs

@@ -87,9 +87,10 @@ IOStatus RandomAccessFile::ReadAsync(FSReadRequest& req, const IOOptions& opts, 
                                      void* cb_arg, void** io_handle, rocksdb::IOHandleDeleter* del_fn,
                                      IODebugContext* dbg) {
   // A null handle: RocksDB neither polls nor deletes it.
-  *io_handle = nullptr;
-  *del_fn = nullptr;
-  if (req.scratch == nullptr || mapped_ || !file_.volume->StartsReads()) {
+  if (io_handle != nullptr) *io_handle = nullptr;
+  if (del_fn != nullptr) *del_fn = nullptr;
+  const bool takes_handle = io_handle != nullptr && del_fn != nullptr;
+  if (!takes_handle || req.scratch == nullptr || mapped_ || !file_.volume->StartsReads()) {
     req.status = Read(req.offset, req.len, opts, &req.result, req.scratch, dbg);
     return Guarded([&] {
       cb(req, cb_arg);
