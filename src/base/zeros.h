@@ -1,4 +1,4 @@
-// Finds bytes that need no room, because a hole reads the same.
+// Finds bytes that were never written, or that a hole of a file can stand for.
 #pragma once
 
 #include <cstring>

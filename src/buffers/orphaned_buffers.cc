@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/zeros.h"
 #include "buffers/buffer_area_place.h"
 #include "format/buffer_area_layout.h"
 #include "format/tail_record.h"
@@ -54,8 +55,7 @@ std::optional<Error> CopyOfMounted(const std::string& path, const WhoseBuffers& 
 
 // True if the process died before it wrote the header. No place of such a file was ever committed.
 bool IsUnfinished(ByteView memory) {
-  return std::ranges::all_of(memory.first(std::min(memory.size(), kBufferAreaHeaderBytes)),
-                             [](std::byte b) { return b == std::byte{0}; });
+  return IsZeros(memory.first(std::min(memory.size(), kBufferAreaHeaderBytes)));
 }
 
 SlotControl Load(const BufferAreaControl& control) {

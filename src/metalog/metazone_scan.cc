@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/zeros.h"
 #include "metalog/metazones.h"
 #include "metalog/zone_reader.h"
 
@@ -114,7 +115,7 @@ class ScanOfZone {
   void Extend(MetazoneScan::Gap& gap, std::uint64_t at) {
     gap.bytes += layout_.block_size;
     const ByteView block = reader_.View(at, layout_.block_size).first(layout_.block_size);
-    gap.empty = gap.empty && std::ranges::all_of(block, [](std::byte b) { return b == std::byte{0}; });
+    gap.empty = gap.empty && IsZeros(block);
   }
 
   void Add(MetazoneScan::Gap gap) {

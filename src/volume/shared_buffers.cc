@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/shared_memory.h"
+#include "base/zeros.h"
 #include "buffers/buffer_area_place.h"
 #include "buffers/live_buffers.h"
 #include "format/buffer_area_layout.h"
@@ -33,7 +34,7 @@ std::uint64_t HeldBytes(const std::vector<SlotControl>& controls) {
 // `memory`: of the header only.
 void Describe(const SharedMemory& memory, SharedBuffers& found) {
   const ByteView head = memory.view();
-  if (std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; })) return;
+  if (IsZeros(head)) return;
   if (memory.file_bytes() > SharedMemory::kWholeBytesMax) {
     found.problem = Error(Code::kCorruption, fmt::format("{}: has {} bytes, more than {}", found.path,
                                                          memory.file_bytes(), SharedMemory::kWholeBytesMax));

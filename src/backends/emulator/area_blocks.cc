@@ -1,9 +1,8 @@
 #include "backends/emulator/area_blocks.h"
 
-#include <algorithm>
-
 #include "base/aligned_buffer.h"
 #include "base/assert.h"
+#include "base/zeros.h"
 
 namespace zenfs {
 
@@ -14,9 +13,7 @@ Result<BlockSet> WrittenBlocks(Store& store, ZoneId zone, const RandomWindow& wi
   BlockSet written = 0;
   for (std::uint64_t block = window.start; block < window.end(); ++block) {
     ZENFS_RETURN_IF_ERROR(store.Read(zone, block * block_size, bytes.Whole()));
-    const ByteView read = bytes.Whole();
-    const bool zeros = std::all_of(read.begin(), read.end(), [](std::byte b) { return b == std::byte{0}; });
-    if (!zeros) written |= BitOf(block);
+    if (!IsZeros(bytes.Whole())) written |= BitOf(block);
   }
   return written;
 }
