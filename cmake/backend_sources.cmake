@@ -151,6 +151,7 @@ set(ZENFS_SOURCES_discovery
   discovery/contents.cc
   discovery/device_list.cc
   discovery/known_devices.cc
+  discovery/judged_device.cc
   discovery/resolve.cc
   discovery/volume_device.cc
 )

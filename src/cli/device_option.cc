@@ -99,7 +99,7 @@ Result<std::vector<DeviceUri>> DeviceOption::Uris() const {
 
 Result<NamedDevice> OpenNamedDevice(const DeviceUri& uri, OpenMode mode) {
   DeviceOptions unclaimed;
-  ZENFS_ASSIGN_OR_RETURN(const DeviceUri resolved, ResolveUri(uri));
+  ZENFS_ASSIGN_OR_RETURN(const ResolvedUri resolved, ResolveUri(uri));
   auto device = OpenVolumeDevice(resolved, mode, &unclaimed);
   return Named(std::move(device), unclaimed, mode);
 }

@@ -62,8 +62,8 @@ class MkfsAction : public Action {
       }
     }
     ZENFS_ASSIGN_OR_RETURN(const DeviceUri named_by, device_.Uri());
-    ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ResolveUri(named_by));
-    ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri, LogDeviceOf(uri));
+    ZENFS_ASSIGN_OR_RETURN(ResolvedUri uri, ResolveUri(named_by));
+    ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri, LogDeviceOf(uri.uri));
     ZENFS_ASSIGN_OR_RETURN(const FormatReport report, Format(uri, log_uri, console));
     if (json_) {
       Json zones = Json::array();
@@ -85,14 +85,15 @@ class MkfsAction : public Action {
   }
 
  private:
-  Result<FormatReport> Format(const DeviceUri& uri, const std::optional<DeviceUri>& log_uri,
+  Result<FormatReport> Format(const ResolvedUri& uri, const std::optional<DeviceUri>& log_uri,
                               Console& console) {
-    ZENFS_ASSIGN_OR_RETURN(const NamedDevice main, OpenOrdered(uri, console));
+    ZENFS_ASSIGN_OR_RETURN(const NamedDevice main, OpenOrdered(uri.uri, console));
+    if (uri.judged) ZENFS_RETURN_IF_ERROR(uri.judged->CheckIsStill(*main.device, uri.uri));
     if (!log_uri) return WithAuxDirectory([&] { return FormatVolume(*main.device, options_); });
     ZENFS_ASSIGN_OR_RETURN(const NamedDevice logs, OpenOrdered(*log_uri, console));
     const TwoDevices devices{.main = *main.device,
                              .logs = *logs.device,
-                             .main_name = Canonical(uri),
+                             .main_name = Canonical(uri.uri),
                              .logs_name = Canonical(*log_uri)};
     return WithAuxDirectory([&] { return FormatTwoDevices(devices, options_); });
   }

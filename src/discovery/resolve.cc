@@ -15,7 +15,7 @@ constexpr std::size_t kNamedMax = 3;  // devices in one line
 
 struct Holder {
   KnownDevice device;
-  std::string identity;
+  JudgedDevice judged;
 };
 
 // The problems met during the search, for the message if no device is found.
@@ -47,10 +47,10 @@ std::string Explain(const Search& search) {
 // One device under two names (two mounts, two paths, a hard link) counts once.
 Status AddHolder(std::optional<Holder>& holder, const KnownDevice& device, const Contents& contents) {
   if (!holder) {
-    holder = Holder{.device = device, .identity = contents.identity};
+    holder = Holder{.device = device, .judged = {contents.identity, contents.owner}};
     return {};
   }
-  if (!contents.identity.empty() && contents.identity == holder->identity) return {};
+  if (!contents.identity.empty() && contents.identity == holder->judged.identity) return {};
   return Fail(Code::kInvalidArgument,
               fmt::format("two devices hold it, {} and {}, so one is a copy; name the one you mean",
                           holder->device.Name(), device.Name()));
@@ -58,8 +58,8 @@ Status AddHolder(std::optional<Holder>& holder, const KnownDevice& device, const
 
 }  // namespace
 
-Result<DeviceUri> ResolveUri(const DeviceUri& uri, const SearchPlaces& places) {
-  if (uri.kind != "uuid") return uri;
+Result<ResolvedUri> ResolveUri(const DeviceUri& uri, const SearchPlaces& places) {
+  if (uri.kind != "uuid") return ResolvedUri(uri);
   const std::optional<Uuid> uuid = Uuid::Parse(uri.target);
   if (!uuid) {
     return Fail(
@@ -96,7 +96,7 @@ Result<DeviceUri> ResolveUri(const DeviceUri& uri, const SearchPlaces& places) {
   }
   DeviceUri resolved = holder->device.uri;
   resolved.options = uri.options;
-  return resolved;
+  return ResolvedUri(std::move(resolved), std::move(holder->judged));
 }
 
 }  // namespace zenfs

@@ -3,9 +3,20 @@
 
 #include "backends/device_uri.h"
 #include "base/status.h"
+#include "discovery/judged_device.h"
 #include "discovery/known_devices.h"
 
 namespace zenfs {
+
+struct ResolvedUri {
+  // One that names its device itself.
+  ResolvedUri(DeviceUri named) : uri(std::move(named)) {}  // NOLINT: most are
+  ResolvedUri(DeviceUri found, JudgedDevice as) : uri(std::move(found)), judged(std::move(as)) {}
+
+  DeviceUri uri;  // not of the kind uuid:
+  // Of a device that was found by its UUID. Whoever opens it must compare.
+  std::optional<JudgedDevice> judged;
+};
 
 // Replaces uuid:UUID by the URI of the known device that holds this ZenFS, with the same options;
 // returns all other URIs unchanged. Reads one superblock per device.
@@ -13,7 +24,7 @@ namespace zenfs {
 // Errors: kInvalidArgument: not a UUID, or two devices hold it (a copy); the text names both.
 // kNotFound: none does; the text has the number of devices read, and those that could not be read
 // with the reason. Threads: any.
-[[nodiscard]] Result<DeviceUri> ResolveUri(const DeviceUri& uri,
-                                           const SearchPlaces& places = SearchPlaces::OfThisProcess());
+[[nodiscard]] Result<ResolvedUri> ResolveUri(const DeviceUri& uri,
+                                             const SearchPlaces& places = SearchPlaces::OfThisProcess());
 
 }  // namespace zenfs

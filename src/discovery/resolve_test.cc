@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "discovery/discovery_test_util.h"
+#include "discovery/volume_device.h"
 #include "testing/unprivileged.h"
 
 namespace zenfs {
@@ -22,12 +23,12 @@ using testing::Pair;
 
 class ResolveTest : public DiscoveryTest {
  protected:
-  Result<DeviceUri> Resolve(const std::string& uuid) const {
+  Result<ResolvedUri> Resolve(const std::string& uuid) const {
     return ResolveUri({.kind = "uuid", .target = uuid, .options = {{"ro", ""}}}, places_);
   }
   Error ErrorOf(const std::string& uuid) const {
     const auto uri = Resolve(uuid);
-    return uri ? Error(Code::kExists, "resolved to " + uri->target) : uri.error();
+    return uri ? Error(Code::kExists, "resolved to " + uri->uri.target) : uri.error();
   }
 
   const Uuid uuid_ = Uuid::Generate();
@@ -40,9 +41,9 @@ TEST_F(ResolveTest, DeviceWithTheUuidIsFoundAndOptionsAreKept) {
   List(MakeDevice("empty.img"));
   const auto uri = Resolve(uuid_.ToString());
   ASSERT_TRUE(uri) << uri.error().ToString();
-  EXPECT_EQ(uri->kind, "emu");
-  EXPECT_EQ(uri->target, path);
-  EXPECT_THAT(uri->options, ElementsAre(Pair("ro", "")));
+  EXPECT_EQ(uri->uri.kind, "emu");
+  EXPECT_EQ(uri->uri.target, path);
+  EXPECT_THAT(uri->uri.options, ElementsAre(Pair("ro", "")));
 }
 
 // Anybody can make a volume with any UUID.
@@ -57,9 +58,33 @@ TEST_F(ResolveTest, ADeviceThatOthersMayChangeNeitherServesNorDenies) {
   List(own);
   const auto uri = Resolve(uuid_.ToString());
   ASSERT_TRUE(uri) << uri.error().ToString();
-  EXPECT_EQ(uri->target, own);
+  EXPECT_EQ(uri->uri.target, own);
   ASSERT_EQ(::chmod(own.c_str(), 0666), 0);
   EXPECT_FALSE(Resolve(uuid_.ToString()));
+}
+
+// Whoever may change a directory on the way may lead the name to another device after it was judged.
+TEST_F(ResolveTest, AnotherDeviceThatTakesTheNameAfterItWasJudgedIsNotOpened) {
+  const std::string own = MakeVolume("own.img", uuid_);
+  const std::string theirs = MakeVolume("theirs.img", uuid_);
+  const std::string listed = directory_.File("listed.img");
+  std::filesystem::create_symlink(own, listed);
+  List(listed);
+  const auto uri = Resolve(uuid_.ToString());
+  ASSERT_TRUE(uri) << uri.error().ToString();
+  const auto open = [&] {
+    ResolvedUri judged = *uri;
+    judged.uri.options.clear();
+    DeviceOptions unclaimed;
+    return OpenVolumeDevice(judged, OpenMode::kReadOnly, &unclaimed, places_);
+  };
+  EXPECT_TRUE(open());
+  std::filesystem::remove(listed);
+  std::filesystem::create_symlink(theirs, listed);
+  const auto other = open();
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), Code::kBusy);
+  EXPECT_THAT(other.error().text(), HasSubstr("another device has taken its name"));
 }
 
 TEST_F(ResolveTest, CaseDoesNotMatter) {
@@ -73,9 +98,9 @@ TEST_F(ResolveTest, OtherKindsPassThrough) {
   const DeviceUri uri{.kind = "emu", .target = "/no/such.img", .options = {{"ro", ""}}};
   const auto resolved = ResolveUri(uri, places_);
   ASSERT_TRUE(resolved);
-  EXPECT_EQ(resolved->kind, "emu");
-  EXPECT_EQ(resolved->target, "/no/such.img");
-  EXPECT_EQ(resolved->options, uri.options);
+  EXPECT_EQ(resolved->uri.kind, "emu");
+  EXPECT_EQ(resolved->uri.target, "/no/such.img");
+  EXPECT_EQ(resolved->uri.options, uri.options);
 }
 
 TEST_F(ResolveTest, UnknownUuidSaysHowManyWereLookedAt) {

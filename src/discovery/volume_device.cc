@@ -270,22 +270,20 @@ Result<std::optional<DeviceUri>> TakeLogDevice(DeviceUri& uri) {
   return *std::move(named);
 }
 
-Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(const DeviceUri& uri, OpenMode mode,
+Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(const ResolvedUri& uri, OpenMode mode,
                                                       DeviceOptions* unclaimed, const SearchPlaces& places) {
-  DeviceUri main = uri;
+  DeviceUri main = uri.uri;
   ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> named, TakeLogDevice(main));
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> device, OpenDevice(main, mode, unclaimed));
+  if (uri.judged) ZENFS_RETURN_IF_ERROR(uri.judged->CheckIsStill(*device, main));
   const Result<Superblock> volume = FindSuperblock(*device);
   ZENFS_ASSIGN_OR_RETURN(const std::optional<LogDevice> chosen,
                          ChooseLogDevice(main, *device, volume, named, places));
   if (!chosen) return device;
   SyncPoint::Reach("OpenVolumeDevice:chosen");
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZonedDevice> logs, OpenLogs(chosen->uri, mode));
-  // The name may lead to another device by now, which nobody has judged.
-  if (logs->identity() != chosen->identity || logs->owner() != chosen->owner) {
-    return Fail(Code::kBusy,
-                fmt::format("{}: another device has taken its name; try again", NameOf(chosen->uri)));
-  }
+  const JudgedDevice judged{.identity = chosen->identity, .owner = chosen->owner};
+  ZENFS_RETURN_IF_ERROR(judged.CheckIsStill(*logs, chosen->uri));
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(*logs));
   if (volume && !HasLogsOf(superblock, *volume)) {
     return Missing(main, *volume, Code::kBusy,

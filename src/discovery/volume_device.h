@@ -7,10 +7,11 @@
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "discovery/known_devices.h"
+#include "discovery/resolve.h"
 
 namespace zenfs {
 
-// Opens the device that `uri` names (not uuid:, see discovery/resolve.h). If its superblock says that the logs of the volume
+// Opens the device that `uri` names. If its superblock says that the logs of the volume
 // are on a second device, opens that too and joins them (device/joined_device.h). The second device is that of the option
 // waldev:URI. Otherwise it is looked for beside the first one, if both are files; under the name that mkfs knew; then among all
 // known devices. A device without a readable superblock is opened alone, unless waldev names a device with logs.
@@ -21,10 +22,11 @@ namespace zenfs {
 // Options that no backend knows are put into `unclaimed` (not null).
 //
 // Errors: those of OpenDevice. kNotFound if the second device is missing; the text names it and the first one.
-// kInvalidArgument if waldev names a device that has not the logs of this volume, or if two devices have them. kPermission.
+// kInvalidArgument if waldev names a device that has not the logs of this volume, or if two devices have them. kPermission. kBusy if a name leads to another device than
+// the one that was judged.
 // Threads: any.
 [[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenVolumeDevice(
-    const DeviceUri& uri, OpenMode mode, DeviceOptions* unclaimed,
+    const ResolvedUri& uri, OpenMode mode, DeviceOptions* unclaimed,
     const SearchPlaces& places = SearchPlaces::OfThisProcess());
 
 // Removes waldev:URI from the options of `uri`. Errors: those of ParseDeviceUri.

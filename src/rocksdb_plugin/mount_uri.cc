@@ -31,11 +31,11 @@ void PrintNotices(const Volume& volume) {
 
 Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
   ZENFS_ASSIGN_OR_RETURN(const DeviceUri named, ParseDeviceUri(uri));
-  ZENFS_ASSIGN_OR_RETURN(const DeviceUri device, ResolveUri(named));
-  ZENFS_ASSIGN_OR_RETURN(const MountOptions options, MountOptionsOf(device));
+  ZENFS_ASSIGN_OR_RETURN(const ResolvedUri device, ResolveUri(named));
+  ZENFS_ASSIGN_OR_RETURN(const MountOptions options, MountOptionsOf(device.uri));
   const OpenMode mode = options.read_only ? OpenMode::kReadOnly : OpenMode::kExclusive;
   bool is_new = false;
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountShared(Canonical(device), options, [&] {
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountShared(Canonical(device.uri), options, [&] {
                            is_new = true;
                            DeviceOptions known_already;
                            return OpenVolumeDevice(device, mode, &known_already);

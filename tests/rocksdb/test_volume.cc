@@ -71,8 +71,8 @@ std::shared_ptr<rocksdb::FileSystem> TestVolume::Open(std::string_view options) 
 
 ::testing::AssertionResult TestVolume::CheckIsClean() const {
   DeviceOptions none;
-  auto device =
-      OpenVolumeDevice({.kind = "emu", .target = device_path(), .options = {}}, OpenMode::kReadOnly, &none);
+  auto device = OpenVolumeDevice(DeviceUri{.kind = "emu", .target = device_path(), .options = {}},
+                                 OpenMode::kReadOnly, &none);
   if (!device) return ::testing::AssertionFailure() << device.error().ToString();
   const auto report = CheckVolume(**device, CheckOptions{.read_data = true, .progress = {}});
   if (!report) return ::testing::AssertionFailure() << report.error().ToString();
