@@ -1,14 +1,43 @@
 // The command `zenfs`.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/environment.h"
 #include "cli/command_line.h"
 
+namespace {
+
+const char* verb = "";
+
+// If memory runs out in a thread of a mount, the process ends (docs/internals/faults.md). Takes no memory.
+[[noreturn]] void End() {
+  try {
+    if (const std::exception_ptr current = std::current_exception()) std::rethrow_exception(current);
+  } catch (const std::bad_alloc&) {
+    for (const std::string_view part :
+         {std::string_view("zenfs "), std::string_view(verb),
+          std::string_view(": out of memory, in a thread of the mount; what was synced is kept\n")}) {
+      if (::write(STDERR_FILENO, part.data(), part.size()) < 0) break;
+    }
+    ::_exit(1);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  if (argc > 1) verb = argv[1];
+  std::set_terminate(End);
   zenfs::Console console(stdout, stderr);
   if (zenfs::HasMorePrivilegesThanCaller()) {
     console.PrintError(
