@@ -7,6 +7,7 @@ set(ZENFS_SOURCES_backup
   backup/line_reader.cc
   backup/manifest.cc
   backup/path_text.cc
+  backup/path_tree.cc
   backup/read_ahead.cc
   backup/restore.cc
   backup/restore_plan.cc
@@ -25,6 +26,7 @@ set(ZENFS_TESTS_backup
   backup/lifetime_hints_test.cc
   backup/line_reader_test.cc
   backup/manifest_test.cc
+  backup/path_tree_test.cc
   backup/restore_test.cc
   backup/transfer_test.cc
 )

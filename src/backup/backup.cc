@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "backup/backup_destination.h"
 #include "backup/content_mark.h"
-#include "backup/path_text.h"
+#include "backup/lifetime_hints.h"
 #include "backup/verified_source.h"
 #include "backup/volume_tree.h"
 #include "base/clock.h"
@@ -13,6 +15,7 @@
 #include "base/saturating.h"
 #include "base/short_bytes.h"
 #include "base/sync_point.h"
+#include "catalog/path.h"
 
 namespace zenfs {
 namespace {
@@ -59,24 +62,27 @@ class BackupRun {
 
   Status CheckUnsynced() const;
   Status CheckLosses();
+  std::optional<PathNode> FileAt(std::string_view path) const;
   Status Prepare();
   Status LeaveOutUnfit();
   Status BoundCopies();
+  Status WriteHints(const TextSink& sink) const;
   bool IsToCopy(const VolumeFile& file) const;
   std::uint64_t BytesToCopy() const;
+  Result<std::uint64_t> BytesOfRecord() const;
   Result<std::set<FileId>> Overlaps() const;
   Status FindOverlapping();
-  void LeaveOut(const std::string& relative, std::string reason) EXCLUDES(unfit_mutex_);
+  void LeaveOut(PathNode node, std::string reason) EXCLUDES(unfit_mutex_);
   BackupDestination::Unfit UnfitSoFar() EXCLUDES(unfit_mutex_);
   Status CopyAll();
   Result<bool> IsUnchanged(const VolumeFile& file, const ManifestFile& known) const;
   Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known) const;
   Status Process(std::size_t number);
-  Result<Comparison> Compare(const VolumeFile& file);
+  Result<Comparison> Compare(const VolumeFile& file, const std::string& path);
   Result<std::uint32_t> ChecksumOfCopy(const HostFile& copy, std::uint64_t size);
-  Status CopyUntilItStays(std::size_t number, const VolumeFile& file);
-  Result<Outcome> Copy(std::size_t number, const VolumeFile& file);
-  Result<Outcome> WhatBecameOf(const VolumeFile& file, FileId id, const VerifiedSource& source);
+  Status CopyUntilItStays(std::size_t number, const VolumeFile& file, const std::string& path);
+  Result<Outcome> Copy(std::size_t number, const VolumeFile& file, const std::string& path);
+  Result<Outcome> WhatBecameOf(const std::string& path, FileId id, const VerifiedSource& source);
   Result<std::uint32_t> CopyBytes(VerifiedSource& from, std::uint64_t size, HostFile& to,
                                   const std::string& path, std::uint64_t mtime_seconds);
   Result<std::uint32_t> ChecksumOfSource(VerifiedSource& from, std::uint64_t size, const std::string& path);
@@ -87,11 +93,11 @@ class BackupRun {
   const BackupOptions& options_;
   Transfer transfer_;
   VolumeTree tree_;
-  std::set<std::string> paths_;  // of all files in the volume
+  std::set<PathNode> in_volume_;  // all files, also those that the host can't take
   std::unique_ptr<BackupDestination> destination_;
-  std::map<std::string, ManifestFile> kept_;  // copied by the earlier run
-  std::vector<const VolumeFile*> work_;       // files to copy or verify
-  std::set<FileId> overlapping_;              // files that are damaged and not copied
+  std::map<PathNode, ManifestFile> kept_;  // copied by the earlier run
+  std::vector<const VolumeFile*> work_;    // files to copy or verify
+  std::set<FileId> overlapping_;           // files that are damaged and not copied
   std::atomic<std::uint64_t> files_copied_{0};
   std::atomic<std::uint64_t> bytes_copied_{0};
   std::atomic<std::uint64_t> found_unharmed_{0};
@@ -107,51 +113,50 @@ class BackupRun {
   BackupDestination::Unfit unfit_ GUARDED_BY(unfit_mutex_);  // what the host can't take, with the reason
 };
 
-// `relative` may be known already, because it is below a directory that the host can't take.
-void BackupRun::LeaveOut(const std::string& relative, std::string reason) {
-  const std::string line =
-      fmt::format("not backed up: {}: {}", JoinPath(NormalizePath(options_.path), relative), reason);
+// `node` may be known already, because it is below a directory that the host can't take.
+void BackupRun::LeaveOut(PathNode node, std::string reason) {
+  const std::string line = fmt::format("not backed up: {}: {}", tree_.PathOf(node), reason);
   {
     MutexLock lock(unfit_mutex_);
-    if (!unfit_.emplace(relative, std::move(reason)).second) return;
+    if (!unfit_.emplace(node, std::move(reason)).second) return;
   }
   transfer_.Notice(line);
 }
 
 // Removes from the tree what the host can't take, as far as is known by now.
 Status BackupRun::LeaveOutUnfit() {
-  const auto is_unfit = [this](const std::string& relative) -> Result<bool> {
-    ZENFS_ASSIGN_OR_RETURN(const auto reason, destination_->WhyUnfit(relative));
-    if (reason) LeaveOut(relative, *reason);
-    return reason.has_value();
-  };
   Status status;
-  std::erase_if(tree_.directories, [&](const std::string& directory) {
-    const Result<bool> unfit = status.ok() ? is_unfit(directory) : false;
-    if (!unfit) status = Fail(unfit.error());
-    return unfit && *unfit;
-  });
-  std::erase_if(tree_.files, [&](const VolumeFile& file) {
-    const Result<bool> unfit = status.ok() ? is_unfit(file.relative) : false;
-    if (!unfit) status = Fail(unfit.error());
-    return unfit && *unfit;
-  });
+  const auto is_unfit = [&](PathNode node) {
+    if (!status.ok()) return false;
+    const auto reason = destination_->WhyUnfit(node);
+    if (!reason) status = Fail(reason.error());
+    if (!reason || !*reason) return false;
+    LeaveOut(node, **reason);
+    return true;
+  };
+  std::erase_if(tree_.directories, is_unfit);
+  std::erase_if(tree_.files, [&](const VolumeFile& file) { return is_unfit(file.node); });
   return status;
 }
 
 Status BackupRun::Prepare() {
-  const std::string path = NormalizePath(options_.path);
-  ZENFS_ASSIGN_OR_RETURN(tree_, WalkVolume(volume_, path));
+  ZENFS_ASSIGN_OR_RETURN(tree_, WalkVolume(volume_, options_.path));
   ManifestHeader source;
   source.volume = volume_.info().superblock.uuid;
-  source.path = path;
+  source.path = NormalizePath(options_.path);
   ZENFS_ASSIGN_OR_RETURN(destination_, BackupDestination::Open(options_.destination, options_.force, source,
-                                                               options_.file_mode));
-  for (const VolumeFile& file : tree_.files) paths_.insert(file.relative);
+                                                               options_.file_mode, tree_.paths));
+  for (const VolumeFile& file : tree_.files) in_volume_.insert(file.node);
   ZENFS_RETURN_IF_ERROR(LeaveOutUnfit());
-  for (const TooLongPaths& names : tree_.too_long) LeaveOut(names.first, names.Reason());
+  for (const TooLongNames& names : tree_.too_long) {
+    const std::string others =
+        fmt::format(", and the same is true of {} in this directory", Counted(names.more, "name"));
+    LeaveOut(names.first, fmt::format("its path has {} bytes, more than {}{}; zenfs rename can move it",
+                                      tree_.paths.PathOf(names.first).size(), kMaxPathBytes,
+                                      names.more == 0 ? "" : others));
+  }
   for (const VolumeFile& file : tree_.files) {
-    const auto known = destination_->known().find(file.relative);
+    const auto known = destination_->known().find(file.node);
     bool there = false;
     if (known != destination_->known().end()) {
       ZENFS_ASSIGN_OR_RETURN(there, IsThere(file, known->second));
@@ -162,37 +167,65 @@ Status BackupRun::Prepare() {
   }
   ZENFS_RETURN_IF_ERROR(BoundCopies());
   for (const VolumeFile* file : work_) {
-    if (IsToCopy(*file) || kept_.contains(file->relative))
-      transfer_.Expect(2 * file->stat.size, file->stat.size);
+    if (IsToCopy(*file) || kept_.contains(file->node)) transfer_.Expect(2 * file->stat.size, file->stat.size);
   }
   return {};
+}
+
+// The bytes that the manifest and the hints may take on the host. A new manifest is complete before the old one goes.
+Result<std::uint64_t> BackupRun::BytesOfRecord() const {
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t manifest = 0;
+  std::uint64_t hints = 0;
+  for (const PathNode directory : tree_.directories) {
+    manifest += ManifestLine(tree_.paths.PathOf(directory), {}).size();
+  }
+  for (const auto& [node, stat] : tree_.files) {
+    const ManifestFile file{.id = stat.id.value,
+                            .size = stat.size,
+                            .mtime_seconds = kMost,
+                            .layout = kMost,
+                            .copied_seconds = kMost};
+    const std::uint64_t line = ManifestLine(tree_.paths.PathOf(node), file).size();
+    manifest += kept_.contains(node) ? 2 * line : line;  // it has a second one if its copy is damaged
+    hints += LifetimeHintLine(tree_.PathOf(node), stat.lifetime).size();
+  }
+  if (manifest <= kMaxManifestBytes) return 2 * manifest + hints;
+  return Fail(
+      Code::kNotSupported,
+      fmt::format(
+          "the record of this backup would have up to {}, and the limit is {}, because of the length of all "
+          "paths; "
+          "back up its directories one by one (--backup-path), or give them shorter paths (zenfs rename)",
+          ShortBytes(manifest), ShortBytes(kMaxManifestBytes)));
 }
 
 // A backup may take as much room on the host as the device has. Files with more bytes in sum are damaged or forged, so that they
 // overlap on the device, or have several names. Files that overlap and fit are copied: their checksums show which are damaged.
 Status BackupRun::BoundCopies() {
   const std::uint64_t capacity = volume_.Space().total;
-  std::uint64_t all = 0;
+  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t record, BytesOfRecord());
+  std::uint64_t all = record;
   for (const VolumeFile& file : tree_.files) all = SaturatingSum(all, file.stat.size);
   if (all <= capacity) return {};
   ZENFS_RETURN_IF_ERROR(FindOverlapping());
-  const std::uint64_t bytes = BytesToCopy();
+  const std::uint64_t bytes = SaturatingSum(record, BytesToCopy());
   const auto free = FreeBytes(destination_->directory().descriptor());
   if (bytes <= capacity || !free) return {};
   std::uint64_t room = *free;
-  for (const auto& [relative, known] : destination_->known()) {
-    if (!kept_.contains(relative)) room = SaturatingSum(room, known.size);  // it is replaced or removed
+  for (const auto& [node, known] : destination_->known()) {
+    if (!kept_.contains(node)) room = SaturatingSum(room, known.size);  // it is replaced or removed
   }
   if (bytes <= room) return {};
   return Fail(
       Code::kNoSpace,
-      fmt::format("{} has room for {}, and {} are to be copied, each file once for each of its names; "
-                  "nothing was copied",
+      fmt::format("{} has room for {}, and {} are to be written: each file once for each of its names, and "
+                  "the record of the backup; nothing was copied",
                   options_.destination, ShortBytes(room), ShortBytes(bytes)));
 }
 
 bool BackupRun::IsToCopy(const VolumeFile& file) const {
-  return !kept_.contains(file.relative) && !overlapping_.contains(file.stat.id);
+  return !kept_.contains(file.node) && !overlapping_.contains(file.stat.id);
 }
 
 std::uint64_t BackupRun::BytesToCopy() const {
@@ -210,7 +243,7 @@ Result<std::set<FileId>> BackupRun::Overlaps() const {
   DeviceClaims claims;
   std::set<FileId> overlapping;
   for (const auto& [id, file] : files) {
-    const auto layout = volume_.Layout(file->path);
+    const auto layout = volume_.Layout(tree_.PathOf(file->node));
     if (!layout && layout.error().code() == Code::kNotFound) continue;  // deleted meanwhile
     if (!layout) return Fail(layout.error());
     if (!claims.Claim(layout->extents)) overlapping.insert(id);
@@ -236,7 +269,7 @@ Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& 
     return false;
   }
 
-  const auto layout = volume_.Layout(file.path);
+  const auto layout = volume_.Layout(tree_.PathOf(file.node));
   if (!layout) return layout.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(layout.error());
   const ContentMark mark = ContentMark::Of(*layout, known.size);
   if (mark.sum) return *mark.sum == known.crc32c;
@@ -247,7 +280,7 @@ Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& 
 Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known) const {
   ZENFS_ASSIGN_OR_RETURN(const bool unchanged, IsUnchanged(file, known));
   if (!unchanged) return false;
-  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, destination_->directory().Stat(file.relative));
+  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, destination_->directory().Stat(tree_.paths.PathOf(file.node)));
   return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
 }
 
@@ -262,33 +295,41 @@ Status BackupRun::CheckUnsynced() const {
                           shortfall.unsynced));
 }
 
+// The file of the tree with this path in the volume, normalised.
+std::optional<PathNode> BackupRun::FileAt(std::string_view path) const {
+  if (!tree_.top.empty()) {
+    if (!path.starts_with(tree_.top + "/")) return std::nullopt;
+    path.remove_prefix(tree_.top.size() + 1);
+  }
+  const auto node = tree_.paths.Find(path);
+  return node && in_volume_.contains(*node) ? node : std::nullopt;
+}
+
 // Reads of lost bytes in the middle of a file fail. A file that ends too early can be read; so its loss is reported here.
 Status BackupRun::CheckLosses() {
   ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
   if (shortfall.lost.empty()) return {};
-  std::set<std::string> paths;
-  std::set<std::string> damaged;
+  std::set<PathNode> damaged;
   for (const VolumeFile& file : tree_.files) {
-    const std::string path = "/" + NormalizePath(file.path);
-    paths.insert(path);
-    if (shortfall.lost_files.contains(file.stat.id)) damaged.insert(path);
+    if (shortfall.lost_files.contains(file.stat.id)) damaged.insert(file.node);
   }
   for (const Finding& lost : shortfall.lost) {
     if (lost.severity != Severity::kError) continue;
     bool here = lost.more_paths != 0;
     for (const std::string& path : lost.paths) {
-      if (!paths.contains(path)) continue;
+      const auto node = FileAt(NormalizePath(path));
+      if (!node) continue;
       here = true;
-      damaged.insert(path);  // a writer may have replaced the file since the tree was listed
+      damaged.insert(*node);  // a writer may have replaced the file since the tree was listed
     }
     if (here) transfer_.Notice(lost.text);
   }
   if (damaged.empty()) return {};
   std::string names;
   std::size_t named = 0;
-  for (const std::string& path : damaged) {
+  for (const PathNode node : damaged) {
     if (named == kDamagedNamedAtMost) break;
-    names += (named == 0 ? "" : ", ") + path;
+    names += (named == 0 ? "/" : ", /") + tree_.PathOf(node);
     ++named;
   }
   if (damaged.size() > named) names += fmt::format(" and {}", Counted(damaged.size() - named, "other"));
@@ -330,22 +371,26 @@ BackupDestination::Unfit BackupRun::UnfitSoFar() {
 }
 
 Status BackupRun::CopyAll() {
-  const std::set<std::string> directories(tree_.directories.begin(), tree_.directories.end());
-  ZENFS_ASSIGN_OR_RETURN(const auto unfit, destination_->Begin(directories, kept_, paths_));
+  ZENFS_ASSIGN_OR_RETURN(const auto unfit, destination_->Begin(tree_.directories, kept_, in_volume_));
   for (const auto& [directory, reason] : unfit) LeaveOut(directory, reason);
-  std::erase_if(tree_.directories, [&](const std::string& directory) { return unfit.contains(directory); });
+  std::erase_if(tree_.directories, [&](PathNode directory) { return unfit.contains(directory); });
   std::erase_if(work_, [&](const VolumeFile* file) {
-    const auto below = unfit.find(file->relative.substr(0, file->relative.rfind('/')));
-    if (below != unfit.end()) LeaveOut(file->relative, below->second);
+    const auto below = unfit.find(tree_.paths.DirectoryOf(file->node));
+    if (below != unfit.end()) LeaveOut(file->node, below->second);
     return below != unfit.end();
   });
   ZENFS_RETURN_IF_ERROR(
       transfer_.Run(work_.size(), options_.jobs, [this](std::size_t number) { return Process(number); }));
   if (missing_ != 0) return Unreadable();
-  LifetimeHints hints;
-  for (const VolumeFile& file : tree_.files) hints.Add(file.path, file.stat.lifetime);
   ZENFS_RETURN_IF_ERROR(CheckUnsynced());  // they may have become unreadable meanwhile
-  return destination_->Finish(hints, UnfitSoFar());
+  return destination_->Finish([this](const TextSink& sink) { return WriteHints(sink); }, UnfitSoFar());
+}
+
+Status BackupRun::WriteHints(const TextSink& sink) const {
+  for (const VolumeFile& file : tree_.files) {
+    ZENFS_RETURN_IF_ERROR(sink(LifetimeHintLine(tree_.PathOf(file.node), file.stat.lifetime)));
+  }
+  return {};
 }
 
 // A file of the volume that can't be read, or does not match its checksums, is not copied: the others are, and the run ends
@@ -368,13 +413,14 @@ Status BackupRun::Unreadable() {
 
 Status BackupRun::Process(std::size_t number) {
   const VolumeFile& file = *work_[number];
-  if (kept_.contains(file.relative)) {
-    ZENFS_ASSIGN_OR_RETURN(const Comparison comparison, Compare(file));
+  const std::string path = tree_.PathOf(file.node);
+  if (kept_.contains(file.node)) {
+    ZENFS_ASSIGN_OR_RETURN(const Comparison comparison, Compare(file, path));
     if (comparison == Comparison::kSame) ++found_unharmed_;
     if (comparison != Comparison::kDifferent) return {};
     transfer_.Notice(fmt::format("{} differs from the file in the volume, and is copied again",
-                                 destination_->directory().PathOf(file.relative)));
-    ZENFS_RETURN_IF_ERROR(destination_->Forget(file.relative));
+                                 destination_->directory().PathOf(tree_.paths.PathOf(file.node))));
+    ZENFS_RETURN_IF_ERROR(destination_->Forget(file.node));
     transfer_.Expect(2 * file.stat.size, 0);
   } else if (overlapping_.contains(file.stat.id)) {
     NoteUnreadable(
@@ -382,19 +428,19 @@ Status BackupRun::Process(std::size_t number) {
               fmt::format(
                   "{}: its extents overlap on the device, with one another or with those of an older file, "
                   "and all files together have more bytes than the device",
-                  file.path)),
+                  path)),
         "it is not copied; if an earlier run has copied it, that copy stays");
     ++missing_;
-    return destination_->Keep(file.relative);
+    return destination_->Keep(file.node);
   }
-  return CopyUntilItStays(number, file);
+  return CopyUntilItStays(number, file, path);
 }
 
 // Compares both sides with the recorded checksum. A read error of the copy means that it is different. If the file in the
 // volume can't be read or is damaged, the copy stays, whatever it is.
-Result<BackupRun::Comparison> BackupRun::Compare(const VolumeFile& file) {
-  const ManifestFile& known = kept_.at(file.relative);
-  const auto copy = destination_->directory().OpenForRead(file.relative);
+Result<BackupRun::Comparison> BackupRun::Compare(const VolumeFile& file, const std::string& path) {
+  const ManifestFile& known = kept_.at(file.node);
+  const auto copy = destination_->directory().OpenForRead(tree_.paths.PathOf(file.node));
   bool whole = false;
   if (copy) {
     copy->DropCache();
@@ -402,15 +448,15 @@ Result<BackupRun::Comparison> BackupRun::Compare(const VolumeFile& file) {
     ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
     whole = crc && *crc == known.crc32c;
   }
-  const auto layout = volume_.Layout(file.path);
-  const auto from = volume_.OpenForRead(file.path);
+  const auto layout = volume_.Layout(path);
+  const auto from = volume_.OpenForRead(path);
   if (!layout || !from) return Comparison::kDifferent;  // copying reports what is wrong with it
-  VerifiedSource source(**from, *layout, volume_.info().geometry, file.path);
-  const auto crc = ChecksumOfSource(source, known.size, file.path);
+  VerifiedSource source(**from, *layout, volume_.info().geometry, path);
+  const auto crc = ChecksumOfSource(source, known.size, path);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
   if (crc) return whole && *crc == known.crc32c ? Comparison::kSame : Comparison::kDifferent;
   if (!source.failure() || source.failure()->code() == Code::kNotFound) return Comparison::kDifferent;
-  if (const auto now = volume_.Layout(file.path); !now || source.ExtentsDiffer(*now))
+  if (const auto now = volume_.Layout(path); !now || source.ExtentsDiffer(*now))
     return Comparison::kDifferent;
   if (!whole) ++missing_;
   NoteUnreadable(*source.failure(),
@@ -429,58 +475,59 @@ Result<std::uint32_t> BackupRun::ChecksumOfCopy(const HostFile& copy, std::uint6
                         copy.path(), {});
 }
 
-Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file) {
+Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file, const std::string& path) {
   for (int attempt = 0; attempt < kReplacedAtMost; ++attempt) {
-    const auto outcome = Copy(number, file);
+    const auto outcome = Copy(number, file, path);
     if (!outcome || *outcome != Outcome::kCopied) destination_->DropTemporary(number);
     if (!outcome) return Fail(outcome.error());
     if (*outcome == Outcome::kUnfit) return {};
     if (*outcome == Outcome::kCopied) {
-      transfer_.Say(file.path);
+      transfer_.Say(path);
       return {};
     }
     if (*outcome == Outcome::kDeleted) {
       ++deleted_;
-      transfer_.Notice(fmt::format("{} was deleted meanwhile, and is not in the backup", file.path));
+      transfer_.Notice(fmt::format("{} was deleted meanwhile, and is not in the backup", path));
       return {};
     }
     if (*outcome == Outcome::kUnreadable) {
       ++missing_;
-      return destination_->Keep(file.relative);
+      return destination_->Keep(file.node);
     }
   }
   return Fail(Code::kBusy, fmt::format("{} is replaced too often; back up a checkpoint of the database "
                                        "instead",
-                                       file.path));
+                                       path));
 }
 
 // Decides about a file that could not be read. Only a file without a name was deleted; bytes in an offline zone give the same
 // read error.
-Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const VolumeFile& file, FileId id,
+Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const std::string& path, FileId id,
                                                    const VerifiedSource& source) {
   const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
-  const auto stat = volume_.Stat(file.path);
+  const auto stat = volume_.Stat(path);
   if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
   if (stat->id != id) return stat->is_directory ? Outcome::kDeleted : Outcome::kReplaced;
-  const auto now = volume_.Layout(file.path);
+  const auto now = volume_.Layout(path);
   if (!now) return gone(now.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(now.error());
   if (source.ExtentsDiffer(*now)) return Outcome::kReplaced;
   NoteUnreadable(*source.failure(), "it is not copied; if an earlier run has copied it, that copy stays");
   return Outcome::kUnreadable;
 }
 
-Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file) {
+Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file,
+                                           const std::string& path) {
   const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
   SyncPoint::Reach("backup:open");
   // Both are taken before the file is looked at, so that the next run copies a file that changes
   // from here on.
   const std::uint64_t begun = WallSeconds();
-  const auto layout = volume_.Layout(file.path);
+  const auto layout = volume_.Layout(path);
   if (!layout) return gone(layout.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(layout.error());
   SyncPoint::Reach("backup:laid-out");
-  const auto from = volume_.OpenForRead(file.path);
+  const auto from = volume_.OpenForRead(path);
   if (!from) return gone(from.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(from.error());
-  const auto stat = volume_.Stat(file.path);
+  const auto stat = volume_.Stat(path);
   if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
   const FileHandle& source = **from;
   if (stat->id != source.id()) return Outcome::kReplaced;
@@ -488,13 +535,12 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   const std::uint64_t size = source.size();
   if (size < EndOfExtents(*layout)) return Outcome::kReplaced;  // truncated since the layout was taken
   ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
-  VerifiedSource verified(source, *layout, volume_.info().geometry, file.path);
-  const auto crc = CopyBytes(verified, size, to, file.path, stat->mtime_seconds);
+  VerifiedSource verified(source, *layout, volume_.info().geometry, path);
+  const auto crc = CopyBytes(verified, size, to, path, stat->mtime_seconds);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  if (!crc && verified.failure()) return WhatBecameOf(file, source.id(), verified);
+  if (!crc && verified.failure()) return WhatBecameOf(path, source.id(), verified);
   if (!crc) return Fail(crc.error());
-  if (const auto now = volume_.Layout(file.path); now && verified.Misses(*now, size))
-    return Outcome::kReplaced;
+  if (const auto now = volume_.Layout(path); now && verified.Misses(*now, size)) return Outcome::kReplaced;
   ManifestFile line{.id = source.id().value,
                     .size = size,
                     .mtime_seconds = stat->mtime_seconds,
@@ -504,9 +550,9 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
     line.layout = mark.layout;
     line.copied_seconds = begun;
   }
-  const Status accepted = destination_->Accept(number, file.relative, line);
+  const Status accepted = destination_->Accept(number, file.node, line);
   if (!accepted.ok() && IsUnfitName(accepted.error())) {
-    LeaveOut(file.relative, accepted.error().ToString());
+    LeaveOut(file.node, UnfitReason(accepted.error()));
     return Outcome::kUnfit;
   }
   ZENFS_RETURN_IF_ERROR(accepted);

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
-#include <system_error>
+#include <utility>
 
+#include "backup/lifetime_hints.h"
 #include "base/clock.h"
 
 namespace zenfs {
 namespace {
+
+constexpr std::size_t kWrittenAtOnce = 256 << 10;
 
 bool IsOurs(std::string_view name) {
   return name == kManifestFile || name == kHintsFile || name == kBackupStaging;
@@ -20,8 +23,6 @@ bool IsOurs(std::string_view name) {
 // Path below the directory. Names in it are the numbers of files, and two more.
 std::string StagingPath(std::string_view name) { return fmt::format("{}/{}", kBackupStaging, name); }
 
-std::string ReasonOf(const Error& error) { return std::generic_category().message(error.os_errno()); }
-
 // Readers of a directory can also enter it.
 mode_t DirectoryMode(mode_t file_mode) { return file_mode | ((file_mode & 0444) >> 2); }
 
@@ -29,7 +30,7 @@ mode_t DirectoryMode(mode_t file_mode) { return file_mode | ((file_mode & 0444) 
 
 Result<std::unique_ptr<BackupDestination>> BackupDestination::Open(const std::string& path, bool force,
                                                                    const ManifestHeader& source,
-                                                                   mode_t file_mode) {
+                                                                   mode_t file_mode, PathTree& paths) {
   auto directory = HostDirectory::OpenOrMake(path, DirectoryMode(file_mode));
   if (!directory && directory.error().code() == Code::kNotADirectory) {
     return Fail(directory.error().Advise("name a directory for the backup"));
@@ -38,8 +39,9 @@ Result<std::unique_ptr<BackupDestination>> BackupDestination::Open(const std::st
   if (::flock(directory->descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return Fail(Code::kBusy, fmt::format("another backup is being written to {}", path));
   }
-  std::unique_ptr<BackupDestination> destination(new BackupDestination(*std::move(directory), file_mode));
-  ZENFS_RETURN_IF_ERROR(destination->Look(force, source));
+  std::unique_ptr<BackupDestination> destination(
+      new BackupDestination(*std::move(directory), file_mode, paths));
+  ZENFS_RETURN_IF_ERROR(destination->Look(force, source, paths));
   return destination;
 }
 
@@ -48,9 +50,9 @@ BackupDestination::~BackupDestination() {
 }
 
 // Drops `known_` if it is of another source.
-Status BackupDestination::Look(bool force, const ManifestHeader& source) {
+Status BackupDestination::Look(bool force, const ManifestHeader& source, PathTree& paths) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory_.List(""));
-  auto found = ReadManifest(directory_);
+  auto found = ReadManifest(directory_, paths);
   if (found && found->header.SameSource(source)) {
     if (found->complete && !force) {
       return Fail(
@@ -95,70 +97,84 @@ Status BackupDestination::ClearStaging() const {
   return {};
 }
 
-// Returns the open file, so that lines go to this file even if its name changes.
-Result<HostFile> BackupDestination::WriteManifest(const Manifest& manifest) const {
-  const std::string temporary = StagingPath("manifest");
-  auto written =
-      directory_.Replace(std::string(kManifestFile), temporary, ManifestText(manifest), file_mode_);
-  if (!written) IgnoreError(directory_.RemoveFile(temporary));  // if this fails, the next run removes it
-  return written;
+Result<HostFile> BackupDestination::Replace(std::string_view name, std::string_view temporary,
+                                            const TextSource& text) const {
+  const std::string path = StagingPath(temporary);
+  auto replaced = directory_.Replace(std::string(name), path, file_mode_, [&](HostFile& file) -> Status {
+    std::string pieces;
+    ZENFS_RETURN_IF_ERROR(text([&](std::string_view piece) -> Status {
+      pieces += piece;
+      if (pieces.size() < kWrittenAtOnce) return {};
+      return file.Append(AsBytes(std::exchange(pieces, {})));
+    }));
+    return file.Append(AsBytes(pieces));
+  });
+  if (!replaced) IgnoreError(directory_.RemoveFile(path));  // if this fails, the next run removes it
+  return replaced;
 }
 
-// Report a symbolic link on the way to one of them before the end line is removed.
-Status BackupDestination::CheckStale(const std::set<std::string>& paths) const {
-  for (const auto& [path, file] : known_.files) {
-    if (paths.contains(path)) continue;
-    const auto stat = directory_.Stat(path);
+// Returns the open file, so that lines go to this file even if its name changes.
+Result<HostFile> BackupDestination::PutManifest(const Manifest& manifest) const {
+  return Replace(kManifestFile, "manifest",
+                 [&](const TextSink& sink) { return WriteManifest(manifest, paths_, sink); });
+}
+
+// Reports a symbolic link on the way to one of them before the end line is removed.
+Status BackupDestination::CheckStale(const std::set<PathNode>& files) const {
+  for (const auto& [node, file] : known_.files) {
+    if (files.contains(node)) continue;
+    const auto stat = directory_.Stat(paths_.PathOf(node));
     if (!stat && !IsUnfitName(stat.error())) return Fail(stat.error());
   }
   return {};
 }
 
-Status BackupDestination::RemoveStale(const std::set<std::string>& directories,
-                                      const std::set<std::string>& paths) const {
-  for (const auto& [path, file] : known_.files) {
-    if (paths.contains(path)) continue;
-    const Status removed = directory_.RemoveFile(path);
+Status BackupDestination::RemoveStale(const std::set<PathNode>& directories,
+                                      const std::set<PathNode>& files) const {
+  for (const auto& [node, file] : known_.files) {
+    if (files.contains(node)) continue;
+    const Status removed = directory_.RemoveFile(paths_.PathOf(node));
     if (!removed.ok() && !IsUnfitName(removed.error())) return removed;
   }
+  // What is in a directory before the directory.
   for (auto it = known_.directories.rbegin(); it != known_.directories.rend(); ++it) {
     // A directory that contains files of somebody else stays.
-    if (!directories.contains(*it)) IgnoreError(directory_.RemoveDirectory(*it));
+    if (!directories.contains(*it)) IgnoreError(directory_.RemoveDirectory(paths_.PathOf(*it)));
   }
   return {};
 }
 
-Result<std::optional<std::string>> BackupDestination::WhyUnfit(const std::string& relative) const {
+Result<std::optional<std::string>> BackupDestination::WhyUnfit(PathNode node) const {
+  const std::string relative = paths_.PathOf(node);
   if (IsOurs(relative.substr(0, relative.find('/')))) {
     return "it is the name of a file of the backup itself; rename it in the volume first (zenfs rename)";
   }
   const auto stat = directory_.Stat(relative);
   if (stat) return std::nullopt;
   if (!IsUnfitName(stat.error())) return Fail(stat.error());
-  return ReasonOf(stat.error());
+  return UnfitReason(stat.error());
 }
 
-Result<BackupDestination::Unfit> BackupDestination::Begin(const std::set<std::string>& directories,
-                                                          std::map<std::string, ManifestFile> kept,
-                                                          const std::set<std::string>& paths) {
-  ZENFS_RETURN_IF_ERROR(CheckStale(paths));
+Result<BackupDestination::Unfit> BackupDestination::Begin(const std::vector<PathNode>& directories,
+                                                          std::map<PathNode, ManifestFile> kept,
+                                                          const std::set<PathNode>& files) {
+  ZENFS_RETURN_IF_ERROR(CheckStale(files));
   ZENFS_RETURN_IF_ERROR(ClearStaging());
   // Remove the end line before anything else changes.
   known_.complete = false;
-  ZENFS_RETURN_IF_ERROR(WriteManifest(known_));
+  ZENFS_RETURN_IF_ERROR(PutManifest(known_));
   begun_ = true;
-  ZENFS_RETURN_IF_ERROR(RemoveStale(directories, paths));
+  ZENFS_RETURN_IF_ERROR(RemoveStale({directories.begin(), directories.end()}, files));
   Unfit unfit;
-  std::set<std::string> made;
-  for (const std::string& directory : directories) {
-    const Status done = MakeDirectory(directory);
+  std::set<PathNode> made;
+  for (const PathNode directory : directories) {
+    const Status done = MakeDirectory(paths_.PathOf(directory));
     if (done.ok()) {
       made.insert(directory);
-    } else if (const auto parent = unfit.find(directory.substr(0, directory.rfind('/')));
-               parent != unfit.end()) {
+    } else if (const auto parent = unfit.find(paths_.DirectoryOf(directory)); parent != unfit.end()) {
       unfit[directory] = parent->second;
     } else if (IsUnfitName(done.error())) {
-      unfit[directory] = ReasonOf(done.error());
+      unfit[directory] = UnfitReason(done.error());
     } else {
       return Fail(done.error());
     }
@@ -167,7 +183,7 @@ Result<BackupDestination::Unfit> BackupDestination::Begin(const std::set<std::st
   manifest_.header = known_.header;
   manifest_.directories = std::move(made);
   manifest_.files = std::move(kept);
-  ZENFS_ASSIGN_OR_RETURN(HostFile lines, WriteManifest(manifest_));
+  ZENFS_ASSIGN_OR_RETURN(HostFile lines, PutManifest(manifest_));
   lines_ = std::make_unique<HostFile>(std::move(lines));
   return unfit;
 }
@@ -181,17 +197,19 @@ void BackupDestination::DropTemporary(std::size_t number) const {
   IgnoreError(directory_.RemoveFile(StagingPath(std::to_string(number))));
 }
 
-Status BackupDestination::Accept(std::size_t number, const std::string& relative, const ManifestFile& file) {
+Status BackupDestination::Accept(std::size_t number, PathNode node, const ManifestFile& file) {
+  const std::string relative = paths_.PathOf(node);
   ZENFS_RETURN_IF_ERROR(directory_.Rename(StagingPath(std::to_string(number)), relative));
   MutexLock lock(mutex_);
   ZENFS_RETURN_IF_ERROR(lines_->Append(AsBytes(ManifestLine(relative, file))));
-  manifest_.files[relative] = file;
+  manifest_.files[node] = file;
   return {};
 }
 
-Status BackupDestination::Keep(const std::string& relative) {
-  const auto known = known_.files.find(relative);
+Status BackupDestination::Keep(PathNode node) {
+  const auto known = known_.files.find(node);
   if (known == known_.files.end()) return {};
+  const std::string relative = paths_.PathOf(node);
   ZENFS_ASSIGN_OR_RETURN(const HostStat copy, directory_.Stat(relative));
   if (copy.kind != HostStat::Kind::kFile || copy.size != known->second.size) return {};
   MutexLock lock(mutex_);
@@ -199,18 +217,19 @@ Status BackupDestination::Keep(const std::string& relative) {
   return lines_->Append(AsBytes(ManifestLine(relative, known->second)));
 }
 
-Status BackupDestination::Forget(const std::string& relative) {
+Status BackupDestination::Forget(PathNode node) {
   // Its line stays for now, without a file.
-  ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(relative));
+  ZENFS_RETURN_IF_ERROR(directory_.RemoveFile(paths_.PathOf(node)));
   MutexLock lock(mutex_);
-  manifest_.files.erase(relative);
+  manifest_.files.erase(node);
   return {};
 }
 
 // Another program may have moved a directory away while files were put into it.
 Status BackupDestination::CheckIsWhole(const Manifest& manifest) const {
   ZENFS_RETURN_IF_ERROR(directory_.CheckStillNamed());
-  for (const auto& [path, file] : manifest.files) {
+  for (const auto& [node, file] : manifest.files) {
+    const std::string path = paths_.PathOf(node);
     ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory_.Stat(path));
     if (stat.kind == HostStat::Kind::kFile && stat.size == file.size) continue;
     return Fail(Code::kCorruption,
@@ -219,23 +238,18 @@ Status BackupDestination::CheckIsWhole(const Manifest& manifest) const {
   return {};
 }
 
-Status BackupDestination::Finish(const LifetimeHints& hints, Unfit missing) {
-  ZENFS_RETURN_IF_ERROR(
-      directory_.Replace(std::string(kHintsFile), StagingPath("hints"), hints.Text(), file_mode_));
-  Manifest manifest;
-  {
-    MutexLock lock(mutex_);
-    lines_.reset();
-    manifest = manifest_;
-  }
-  for (const std::string& directory : manifest.directories) {
-    ZENFS_RETURN_IF_ERROR(directory_.Sync(directory));
+Status BackupDestination::Finish(const TextSource& hints, Unfit missing) {
+  ZENFS_RETURN_IF_ERROR(Replace(kHintsFile, "hints", hints));
+  MutexLock lock(mutex_);  // no other thread uses it any more
+  lines_.reset();
+  for (const PathNode directory : manifest_.directories) {
+    ZENFS_RETURN_IF_ERROR(directory_.Sync(paths_.PathOf(directory)));
   }
   ZENFS_RETURN_IF_ERROR(directory_.Sync(""));
-  ZENFS_RETURN_IF_ERROR(CheckIsWhole(manifest));
-  manifest.missing = std::move(missing);
-  manifest.complete = true;
-  ZENFS_RETURN_IF_ERROR(WriteManifest(manifest));
+  ZENFS_RETURN_IF_ERROR(CheckIsWhole(manifest_));
+  manifest_.missing = std::move(missing);
+  manifest_.complete = true;
+  ZENFS_RETURN_IF_ERROR(PutManifest(manifest_));
   ZENFS_RETURN_IF_ERROR(ClearStaging());
   return directory_.RemoveDirectory(std::string(kBackupStaging));
 }

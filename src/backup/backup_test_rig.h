@@ -14,6 +14,7 @@
 
 #include "backup/backup.h"
 #include "backup/backup_destination.h"
+#include "backup/lifetime_hints.h"
 #include "backup/restore.h"
 #include "backup/volume_tree.h"
 #include "testing/faulty_device.h"
@@ -115,11 +116,18 @@ class BackupTest : protected BackupPoints, public VolumeTest {
     return directory_.path() + "/backup" + (below.empty() ? "" : "/" + below);
   }
 
+  // The names are in paths_.
+  Result<Manifest> ReadManifest() {
+    paths_ = {};
+    return zenfs::ReadManifest(*HostDirectory::Open(Dest()), paths_);
+  }
+  PathNode NodeOf(std::string_view path) const { return paths_.Find(path).value_or(kTopNode); }
+
   void ExpectBackupIsWhole() {
     for (const auto& [path, content] : Contents()) EXPECT_EQ(HostText(Dest(path)), content) << path;
     EXPECT_TRUE(std::filesystem::is_directory(Dest("empty directory")));
     EXPECT_FALSE(std::filesystem::exists(Dest(std::string(kBackupStaging))));
-    const auto manifest = ReadManifest(*HostDirectory::Open(Dest()));
+    const auto manifest = ReadManifest();
     ASSERT_TRUE(IsOk(manifest));
     EXPECT_TRUE(manifest->complete);
     EXPECT_EQ(manifest->files.size(), Contents().size());
@@ -133,6 +141,7 @@ class BackupTest : protected BackupPoints, public VolumeTest {
 
   TempDirectory directory_;
   RecordingObserver observer_;
+  PathTree paths_;
 };
 
 }  // namespace zenfs

@@ -164,7 +164,7 @@ TEST_F(HostileDirectoryTest, FilesThatVanishDuringTheRunAreNotCalledBackedUp) {
   });
   const auto failed = Backup({.jobs = 1});
   ASSERT_FALSE(failed.has_value());
-  EXPECT_FALSE(ReadManifest(*HostDirectory::Open(Dest()))->complete);
+  EXPECT_FALSE(ReadManifest()->complete);
 }
 
 TEST_F(HostileDirectoryTest, PipesAndDevicesInPlaceOfFilesAreRefusedByARestoreAndReplacedByABackup) {

@@ -59,26 +59,34 @@ TEST_F(HostileSizeTest, AFileOfHintsThatCanNotBeUsedCostsANoticeAndNoData) {
   }
 }
 
-RestoreItem ItemOf(const std::string& name, std::uint64_t size) {
-  return {.relative = name,
-          .host_path = name,
-          .destination = name,
-          .size = size,
-          .mtime_ns = 0,
-          .crc32c = std::nullopt,
-          .lifetime = Lifetime::kNotSet};
+void AddItem(RestoreSource& source, const std::string& name, std::uint64_t size) {
+  source.items.push_back({.node = source.paths.Add(kTopNode, name), .size = size, .crc32c = std::nullopt});
 }
 
 // Not each file system of a host has files of such sizes, so only the plan is made.
 TEST_F(HostileSizeTest, SizesWhoseSumOverflowsAreRefusedBeforeAnythingIsWritten) {
   constexpr std::uint64_t kHalf = (std::uint64_t{1} << 63) - 4096;
-  RestoreSource source{.directory = *HostDirectory::Open(directory_.path()), .identity = "a restore"};
-  source.items = {ItemOf("a.sst", kHalf), ItemOf("b.sst", kHalf), ItemOf("c.sst", 8292)};
+  RestoreSource source{.directory = *HostDirectory::Open(directory_.path()), .into = ""};
+  AddItem(source, "a.sst", kHalf);
+  AddItem(source, "b.sst", kHalf);
+  AddItem(source, "c.sst", 8292);
   const auto record = RestoreRecord::Open(*volume_, source.identity);
   ASSERT_TRUE(IsOk(record));
-  const auto refused = PlanRestore(*volume_, source, **record, "", false);
+  const auto refused = PlanRestore(*volume_, source, **record, false);
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
   EXPECT_THAT(refused.error().text(), HasSubstr("and 16384 PiB are to be restored; nothing was changed"));
+}
+
+// 4,000 empty files take no room on the device, and their paths 16 MB in each file of the record.
+TEST_F(HostileSizeTest, TheRecordOfLongPathsMustFitTheHostBeforeAnythingIsCopied) {
+  AddDeepTree(2000, "d", 4000);
+  {
+    const FreeBytesForTests full(5 << 20);
+    const auto refused = Backup();
+    ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
+    EXPECT_THAT(refused.error().text(), HasSubstr("has room for 5.00 MiB, and 55.1 MiB are to be written"));
+    EXPECT_TRUE(fs::is_empty(Dest()));
+  }
 }
 
 class RestoreToTheHost : public BackupTest {
@@ -91,11 +99,12 @@ class RestoreToTheHost : public BackupTest {
 };
 
 TEST_F(RestoreToTheHost, AFileForTheAuxDirectoryMustFitThereBeforeAnythingIsWritten) {
-  RestoreSource source{.directory = *HostDirectory::Open(directory_.path()), .identity = "a restore"};
-  source.items = {ItemOf("LOG", std::uint64_t{1} << 62), ItemOf("a.sst", 8292)};
+  RestoreSource source{.directory = *HostDirectory::Open(directory_.path()), .into = ""};
+  AddItem(source, "LOG", std::uint64_t{1} << 62);
+  AddItem(source, "a.sst", 8292);
   const auto record = RestoreRecord::Open(*with_aux_, source.identity);
   ASSERT_TRUE(IsOk(record));
-  const auto refused = PlanRestore(*with_aux_, source, **record, "", false);
+  const auto refused = PlanRestore(*with_aux_, source, **record, false);
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
   EXPECT_THAT(refused.error().text(), HasSubstr("the aux directory " + aux_ + " has room for "));
   EXPECT_THAT(refused.error().text(),
@@ -188,7 +197,7 @@ TEST_F(HostileSizeTest, AFileWithManyNamesIsCopiedIfTheHostHasRoomForAllOfThem) 
     const auto refused = Backup();
     ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
     EXPECT_THAT(refused.error().text(),
-                HasSubstr(Dest() + " has room for 5.00 MiB, and 44.0 MiB are to be copied, each file once"));
+                HasSubstr(Dest() + " has room for 5.00 MiB, and 44.0 MiB are to be written: each file once"));
     EXPECT_TRUE(fs::is_empty(Dest()));
   }
   ASSERT_TRUE(IsOk(Backup()));

@@ -1,26 +1,21 @@
 #include "backup/lifetime_hints.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "catalog/path.h"
 
 namespace zenfs {
-namespace {
 
-// `path` is normalised.
-std::string_view LastComponent(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string LifetimeHintLine(std::string_view path, Lifetime lifetime) {
+  if (path.find('\n') != std::string_view::npos) return "";
+  return fmt::format("{}\t{}\n", path, static_cast<int>(lifetime));
+}
 
-}  // namespace
-
-LifetimeHints LifetimeHints::Parse(std::string_view text) {
-  LifetimeHints hints;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
-    hints.TakeLine(line);
-  }
-  return hints;
+LifetimeHints::LifetimeHints(const PathTree& paths, const std::vector<PathNode>& files, std::string into)
+    : paths_(paths), into_(std::move(into)) {
+  for (const PathNode file : files) by_name_.try_emplace(paths.NameOf(file));
 }
 
 void LifetimeHints::TakeLine(std::string_view line) {
@@ -31,45 +26,29 @@ void LifetimeHints::TakeLine(std::string_view line) {
   const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) return;
   if (value < 0 || value >= kLifetimeCount) return;
-  Add(line.substr(0, tab), static_cast<Lifetime>(value));
+  Add(NormalizePath(line.substr(0, tab)), static_cast<Lifetime>(value));
 }
 
 void LifetimeHints::Add(std::string_view path, Lifetime lifetime) {
-  std::string normal = NormalizePath(path);
-  if (normal.empty() || normal.find('\n') != std::string::npos) return;
-  const std::string_view last = LastComponent(normal);
-  if (needed_ && !std::ranges::binary_search(needed_->names, last)) return;
-  const auto [name, first] = by_name_.try_emplace(std::string(last), lifetime);
-  if (!first && name->second != lifetime) name->second.reset();
-  if (needed_ && !std::ranges::binary_search(needed_->paths, std::string_view(normal))) return;
-  by_path_[std::move(normal)] = lifetime;
-}
-
-void LifetimeHints::KeepOnlyFor(std::vector<std::string_view> paths) {
-  Needed needed{.paths = std::move(paths), .names = {}};
-  for (const std::string_view path : needed.paths) needed.names.push_back(LastComponent(path));
-  std::ranges::sort(needed.paths);
-  std::ranges::sort(needed.names);
-  needed_ = std::move(needed);
-}
-
-std::string LifetimeHints::Text() const {
-  std::string text;
-  for (const auto& [path, lifetime] : by_path_) {
-    text += path;
-    text += '\t';
-    text += std::to_string(static_cast<int>(lifetime));
-    text += '\n';
+  const auto name = by_name_.find(path.substr(path.rfind('/') + 1));
+  if (name == by_name_.end()) return;
+  OfName& of_name = name->second;
+  const bool differs = of_name.known && of_name.hint != lifetime;
+  of_name = {.known = true, .hint = differs ? std::nullopt : std::optional(lifetime)};
+  if (const auto node = paths_.Find(path)) by_path_[*node] = lifetime;
+  std::string_view below = path;
+  if (!into_.empty()) {
+    if (!path.starts_with(into_) || path.size() <= into_.size() || path[into_.size()] != '/') return;
+    below = path.substr(into_.size() + 1);
   }
-  return text;
+  if (const auto node = paths_.Find(below)) by_volume_path_[*node] = lifetime;
 }
 
-std::optional<Lifetime> LifetimeHints::Find(std::string_view destination, std::string_view relative) const {
-  if (const auto it = by_path_.find(NormalizePath(destination)); it != by_path_.end()) return it->second;
-  const std::string normal = NormalizePath(relative);
-  if (const auto it = by_path_.find(normal); it != by_path_.end()) return it->second;
-  const auto it = by_name_.find(LastComponent(normal));
-  return it == by_name_.end() ? std::nullopt : it->second;
+std::optional<Lifetime> LifetimeHints::Find(PathNode file) const {
+  if (const auto it = by_volume_path_.find(file); it != by_volume_path_.end()) return it->second;
+  if (const auto it = by_path_.find(file); it != by_path_.end()) return it->second;
+  const auto it = by_name_.find(paths_.NameOf(file));
+  return it == by_name_.end() ? std::nullopt : it->second.hint;
 }
 
 }  // namespace zenfs

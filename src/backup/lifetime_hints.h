@@ -9,41 +9,43 @@
 #include <string_view>
 #include <vector>
 
+#include "backup/path_tree.h"
 #include "model/lifetime.h"
 
 namespace zenfs {
 
 inline constexpr std::string_view kHintsFile = "write_lifetime_hints.dat";
 
+// Nothing for a path with a line end, which such a line can't represent.
+[[nodiscard]] std::string LifetimeHintLine(std::string_view path, Lifetime lifetime);
+
+// The hints for the files of a restore. Keeps only those that one of them needs, so their number bounds the memory.
 class LifetimeHints {
  public:
-  // Ignores lines without a tab, or with a number that is not a lifetime.
-  static LifetimeHints Parse(std::string_view text);
-  void TakeLine(std::string_view line);  // without its line feed
+  // For the files `files` of `paths`, which are restored below the directory `into` of the volume (normalised). `paths` must outlive
+  // the object.
+  LifetimeHints(const PathTree& paths, const std::vector<PathNode>& files, std::string into);
 
-  // From now on takes only hints that Find needs for a file with one of these normalised paths as `destination` or `relative`.
-  // So the number of these files bounds the memory. The characters of `paths` must outlive the object.
-  void KeepOnlyFor(std::vector<std::string_view> paths);
+  // `line` is without its line feed. Ignores it if it has no tab, or a number that is not a lifetime.
+  void TakeLine(std::string_view line);
 
-  // Leaves out a name with a line end, which this file cannot represent.
-  void Add(std::string_view path, Lifetime lifetime);
-  std::string Text() const;
-
-  // The hint for the file that a restore puts at `destination` (a path in the volume) from
-  // `relative` (its path below the backup's directory): the first of the two with a known hint.
-  // Otherwise the hint of the files with the same last component, if they all have the same.
-  std::optional<Lifetime> Find(std::string_view destination, std::string_view relative) const;
-  bool empty() const { return by_path_.empty(); }
+  // The hint of the file's path in the volume, or else of its path below the backup's directory. Otherwise that of the files with
+  // the same last component, if they all have the same.
+  std::optional<Lifetime> Find(PathNode file) const;
 
  private:
-  struct Needed {  // sorted
-    std::vector<std::string_view> paths;
-    std::vector<std::string_view> names;  // last components
+  struct OfName {
+    bool known = false;
+    std::optional<Lifetime> hint;  // nothing: the files of this name have different ones
   };
 
-  std::optional<Needed> needed_;
-  std::map<std::string, Lifetime, std::less<>> by_path_;                 // normalised paths
-  std::map<std::string, std::optional<Lifetime>, std::less<>> by_name_;  // nothing: their hints differ
+  void Add(std::string_view path, Lifetime lifetime);
+
+  const PathTree& paths_;
+  const std::string into_;
+  std::map<PathNode, Lifetime> by_volume_path_;
+  std::map<PathNode, Lifetime> by_path_;        // below the backup's directory
+  std::map<std::string_view, OfName> by_name_;  // the last components of all files
 };
 
 }  // namespace zenfs

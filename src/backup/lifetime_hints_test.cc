@@ -2,46 +2,68 @@
 
 #include <gtest/gtest.h>
 
+#include "backup/path_tree_rig.h"
+
 namespace zenfs {
 namespace {
 
-TEST(LifetimeHintsTest, LinesOfTheOlderCommandAreUnderstood) {
+class LifetimeHintsTest : public testing::Test {
+ protected:
+  PathNode Add(std::string_view path) { return AddPath(paths_, path); }
+  LifetimeHints Parse(const std::vector<PathNode>& files, const std::vector<std::string>& lines,
+                      std::string into = "") {
+    LifetimeHints hints(paths_, files, std::move(into));
+    for (const std::string& line : lines) hints.TakeLine(line);
+    return hints;
+  }
+
+  PathTree paths_;
+};
+
+TEST_F(LifetimeHintsTest, LinesOfTheOlderCommandAreUnderstood) {
+  const PathNode table = Add("rocksdbtest/dbbench/000014.sst");
+  const PathNode current = Add("rocksdbtest/dbbench/CURRENT");
+  const PathNode other = Add("other");
+  const auto hints = Parse({table, current, other},
+                           {"rocksdbtest/dbbench/000014.sst\t3", "/rocksdbtest//dbbench/CURRENT\t0"});
+  EXPECT_EQ(hints.Find(table), Lifetime::kMedium);
+  EXPECT_EQ(hints.Find(current), Lifetime::kNotSet);
+  EXPECT_EQ(hints.Find(other), std::nullopt);
+}
+
+TEST_F(LifetimeHintsTest, AMovedFileIsFoundByItsNameIfThatSaysEnough) {
+  const PathNode first = Add("1.sst");
+  const PathNode second = Add("2.sst");
+  const PathNode known = Add("a/1.sst");
+  const auto hints = Parse({first, second, known}, {"a/1.sst\t2", "b/1.sst\t4", "b/2.sst\t5"}, "c");
+  EXPECT_EQ(hints.Find(first), std::nullopt) << "two files of this name have different hints";
+  EXPECT_EQ(hints.Find(second), Lifetime::kExtreme);
+  EXPECT_EQ(hints.Find(known), Lifetime::kShort);
+}
+
+TEST_F(LifetimeHintsTest, ThePathInTheVolumeComesBeforeThatBelowTheBackup) {
+  const PathNode file = Add("to/1.sst");
+  const PathNode same = Add("1.sst");
+  const auto hints = Parse({file, same}, {"to/1.sst\t2", "to/to/1.sst\t4", "too/1.sst\t5"}, "to");
+  EXPECT_EQ(hints.Find(file), Lifetime::kLong);
+  EXPECT_EQ(hints.Find(same), Lifetime::kShort);
+}
+
+TEST_F(LifetimeHintsTest, WhatIsNoHintIsPassedOver) {
+  const std::vector<PathNode> files = {Add("no tab"), Add("a"),         Add("b"),   Add("c"),
+                                       Add("d"),      Add("with\ttab"), Add("last")};
   const auto hints =
-      LifetimeHints::Parse("rocksdbtest/dbbench/000014.sst\t3\nrocksdbtest/dbbench/CURRENT\t0\n");
-  EXPECT_EQ(hints.Find("rocksdbtest/dbbench/000014.sst", ""), Lifetime::kMedium);
-  EXPECT_EQ(hints.Find("/rocksdbtest//dbbench/CURRENT", ""), Lifetime::kNotSet);
-  EXPECT_EQ(hints.Find("other", "other"), std::nullopt);
+      Parse(files, {"no tab", "a\t6", "b\t-1", "c\tx", "d\t2x", "\t3", "with\ttab\t1", "last\t2"});
+  std::vector<std::optional<Lifetime>> found;
+  for (const PathNode file : files) found.push_back(hints.Find(file));
+  const std::optional<Lifetime> none;
+  EXPECT_EQ(found, (std::vector<std::optional<Lifetime>>{none, none, none, none, none, Lifetime::kNone,
+                                                         Lifetime::kShort}));
 }
 
-TEST(LifetimeHintsTest, AMovedFileIsFoundByItsNameIfThatSaysEnough) {
-  const auto hints = LifetimeHints::Parse("a/1.sst\t2\nb/1.sst\t4\nb/2.sst\t5\n");
-  EXPECT_EQ(hints.Find("c/2.sst", "2.sst"), Lifetime::kExtreme);
-  EXPECT_EQ(hints.Find("c/1.sst", "1.sst"), std::nullopt);
-  EXPECT_EQ(hints.Find("c/a/1.sst", "a/1.sst"), Lifetime::kShort);
-}
-
-TEST(LifetimeHintsTest, WhatIsNoHintIsPassedOver) {
-  const auto hints = LifetimeHints::Parse("no tab\na\t6\nb\t-1\nc\tx\nd\t2x\n\t3\nwith\ttab\t1\nlast\t2");
-  EXPECT_EQ(hints.Text(), "last\t2\nwith\ttab\t1\n");
-}
-
-TEST(LifetimeHintsTest, HintsThatNoFileNeedsAreNotKept) {
-  LifetimeHints hints;
-  hints.KeepOnlyFor({"to/a/1.sst", "a/1.sst", "to/2.sst", "2.sst"});
-  for (const std::string line : {"a/1.sst\t2", "b/1.sst\t4", "b/2.sst\t5", "b/3.sst\t5", "c/4.sst\t1"})
-    hints.TakeLine(line);
-  EXPECT_EQ(hints.Text(), "a/1.sst\t2\n");
-  EXPECT_EQ(hints.Find("to/a/1.sst", "a/1.sst"), Lifetime::kShort);
-  EXPECT_EQ(hints.Find("to/1.sst", "1.sst"), std::nullopt) << "two files of this name have different hints";
-  EXPECT_EQ(hints.Find("to/2.sst", "2.sst"), Lifetime::kExtreme) << "by its name";
-  EXPECT_EQ(hints.Find("b/3.sst", "3.sst"), std::nullopt);
-}
-
-TEST(LifetimeHintsTest, ANameWithALineEndIsLeftOut) {
-  LifetimeHints hints;
-  hints.Add("a\nb", Lifetime::kShort);
-  hints.Add("c", Lifetime::kShort);
-  EXPECT_EQ(hints.Text(), "c\t2\n");
+TEST_F(LifetimeHintsTest, ANameWithALineEndHasNoLine) {
+  EXPECT_EQ(LifetimeHintLine("a\nb", Lifetime::kShort), "");
+  EXPECT_EQ(LifetimeHintLine("a/c", Lifetime::kShort), "a/c\t2\n");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "backup/line_reader.h"
 #include "backup/path_text.h"
@@ -66,7 +65,57 @@ Result<std::string> GetInnerPath(const OrderedJson& json) {
   return *std::move(path);
 }
 
-Status TakeHeader(const OrderedJson& json, Manifest& manifest) {
+class ManifestReader {
+ public:
+  explicit ManifestReader(PathTree& paths) : paths_(paths) {}
+
+  Result<Manifest> Read(LineReader& lines);
+
+ private:
+  Status TakeLine(std::string_view line, bool first);
+  Status TakeHeader(const OrderedJson& json);
+  Status TakeDirectory(const OrderedJson& json);
+  Status TakeFile(const OrderedJson& json);
+  bool TakeMissing(const OrderedJson& json);
+  bool TakeEnd(const OrderedJson& json);
+  Result<PathNode> TakeInnerPath(const OrderedJson& json);
+  bool EnterDirectory(const std::string& path);
+
+  PathTree& paths_;
+  Manifest manifest_;
+  std::string directory_;     // of the last path: most lines have the directory of the line before them
+  PathNode node_ = kTopNode;  // its node
+};
+
+Result<Manifest> ManifestReader::Read(LineReader& lines) {
+  bool has_header = false;
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(const auto line, lines.Next());
+    if (!line || !line->ended) break;  // cut short by a crash
+    if (const Status taken = TakeLine(line->text, !has_header); !taken.ok()) {
+      return Fail(taken.error().With(fmt::format("line {}", lines.number())));
+    }
+    has_header = true;
+  }
+  if (!has_header) return Fail(Code::kCorruption, "it is empty");
+  return std::move(manifest_);
+}
+
+Status ManifestReader::TakeLine(std::string_view line, bool first) {
+  const OrderedJson json = OrderedJson::parse(line, nullptr, false);
+  if (!json.is_object()) return Fail(Code::kCorruption, "it is not a JSON object");
+  if (first) return TakeHeader(json);
+  if (manifest_.complete) return Fail(Code::kCorruption, "it is after the end");
+  const std::string type = Get<std::string>(json, "type").value_or("");
+  if (type == "directory") return TakeDirectory(json);
+  if (type == "file") return TakeFile(json);
+  if (type == "missing") return TakeMissing(json) ? Status() : Malformed();
+  if (type != "end") return Fail(Code::kCorruption, fmt::format("its type '{}' is not known", type));
+  if (!TakeEnd(json)) return Fail(Code::kCorruption, "its counts do not match the lines before it");
+  return {};
+}
+
+Status ManifestReader::TakeHeader(const OrderedJson& json) {
   const auto version = Get<std::uint64_t>(json, "version");
   if (Get<std::string>(json, "type") != kHeaderType || !version) {
     return Fail(Code::kCorruption, "it does not begin like a backup's manifest");
@@ -79,12 +128,40 @@ Status TakeHeader(const OrderedJson& json, Manifest& manifest) {
   const auto volume = Uuid::Parse(Get<std::string>(json, "volume").value_or(""));
   const auto path = GetPath(json);
   if (!backup || !volume || !path) return Malformed();
-  manifest.header = {*backup, *volume, *path, Get<std::uint64_t>(json, "started").value_or(0)};
+  manifest_.header = {*backup, *volume, *path, Get<std::uint64_t>(json, "started").value_or(0)};
   return {};
 }
 
-Status TakeFile(const OrderedJson& json, Manifest& manifest) {
+// Sets directory_ and node_ to the directory that `path` is in. Returns false if no line has it.
+bool ManifestReader::EnterDirectory(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string_view directory(path.data(), slash == std::string::npos ? 0 : slash);
+  if (directory == directory_) return true;
+  const auto node = paths_.Find(directory);
+  const bool has_line = node && (manifest_.directories.contains(*node) || manifest_.missing.contains(*node));
+  if (!directory.empty() && !has_line) return false;
+  directory_ = directory;
+  node_ = *node;
+  return true;
+}
+
+std::string_view LastName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// If a path could bring its directories with it, one line could add a thousand names.
+Result<PathNode> ManifestReader::TakeInnerPath(const OrderedJson& json) {
   ZENFS_ASSIGN_OR_RETURN(const std::string path, GetInnerPath(json));
+  if (!EnterDirectory(path)) return Fail(Code::kCorruption, "no line before it has its directory");
+  return paths_.Add(node_, LastName(path));
+}
+
+Status ManifestReader::TakeDirectory(const OrderedJson& json) {
+  ZENFS_ASSIGN_OR_RETURN(const PathNode node, TakeInnerPath(json));
+  manifest_.directories.insert(node);
+  return {};
+}
+
+Status ManifestReader::TakeFile(const OrderedJson& json) {
+  ZENFS_ASSIGN_OR_RETURN(const PathNode node, TakeInnerPath(json));
   const auto id = Get<std::uint64_t>(json, "id");
   const auto size = Get<std::uint64_t>(json, "size");
   const auto mtime = Get<std::uint64_t>(json, "mtime");
@@ -95,66 +172,32 @@ Status TakeFile(const OrderedJson& json, Manifest& manifest) {
   const char* const end = crc_text->data() + crc_text->size();
   const auto parsed = std::from_chars(crc_text->data(), end, crc, 16);
   if (parsed.ec != std::errc() || parsed.ptr != end) return Malformed();
-  manifest.files[path] = {.id = *id,
-                          .size = *size,
-                          .mtime_seconds = *mtime,
-                          .crc32c = crc,
-                          .lifetime = static_cast<Lifetime>(*lifetime),
-                          .layout = Get<std::uint64_t>(json, "layout").value_or(0),
-                          .copied_seconds = Get<std::uint64_t>(json, "copied").value_or(0)};
+  manifest_.files[node] = {.id = *id,
+                           .size = *size,
+                           .mtime_seconds = *mtime,
+                           .crc32c = crc,
+                           .lifetime = static_cast<Lifetime>(*lifetime),
+                           .layout = Get<std::uint64_t>(json, "layout").value_or(0),
+                           .copied_seconds = Get<std::uint64_t>(json, "copied").value_or(0)};
   return {};
 }
 
-bool TakeMissing(const OrderedJson& json, Manifest& manifest) {
+// Its path may be one that no volume takes, and below directories that are missing too. It is only shown.
+bool ManifestReader::TakeMissing(const OrderedJson& json) {
   const auto path = GetPath(json);
   const auto reason = Get<std::string>(json, "reason");
-  if (path && reason) manifest.missing[*path] = *reason;
-  return path && reason;
+  if (!path || !reason) return false;
+  const PathNode node =
+      EnterDirectory(*path) ? paths_.Add(node_, LastName(*path)) : paths_.Add(kTopNode, *path);
+  manifest_.missing[node] = *reason;
+  return true;
 }
 
-bool TakeEnd(const OrderedJson& json, Manifest& manifest) {
-  manifest.complete = true;
-  return Get<std::uint64_t>(json, "files") == manifest.files.size() &&
-         Get<std::uint64_t>(json, "directories") == manifest.directories.size() &&
-         Get<std::uint64_t>(json, "bytes") == manifest.bytes();
-}
-
-Status TakeLine(std::string_view line, bool first, Manifest& manifest) {
-  const OrderedJson json = OrderedJson::parse(line, nullptr, false);
-  if (!json.is_object()) return Fail(Code::kCorruption, "it is not a JSON object");
-  if (first) return TakeHeader(json, manifest);
-  if (manifest.complete) return Fail(Code::kCorruption, "it is after the end");
-  const std::string type = Get<std::string>(json, "type").value_or("");
-  if (type == "directory") {
-    ZENFS_ASSIGN_OR_RETURN(std::string path, GetInnerPath(json));
-    manifest.directories.insert(std::move(path));
-  } else if (type == "file") {
-    ZENFS_RETURN_IF_ERROR(TakeFile(json, manifest));
-  } else if (type == "missing") {
-    if (!TakeMissing(json, manifest)) return Malformed();
-  } else if (type == "end") {
-    if (!TakeEnd(json, manifest)) {
-      return Fail(Code::kCorruption, "its counts do not match the lines before it");
-    }
-  } else {
-    return Fail(Code::kCorruption, fmt::format("its type '{}' is not known", type));
-  }
-  return {};
-}
-
-Result<Manifest> ParseLines(LineReader& lines) {
-  Manifest manifest;
-  bool has_header = false;
-  for (;;) {
-    ZENFS_ASSIGN_OR_RETURN(const auto line, lines.Next());
-    if (!line || !line->ended) break;  // cut short by a crash
-    if (const Status taken = TakeLine(line->text, !has_header, manifest); !taken.ok()) {
-      return Fail(taken.error().With(fmt::format("line {}", lines.number())));
-    }
-    has_header = true;
-  }
-  if (!has_header) return Fail(Code::kCorruption, "it is empty");
-  return manifest;
+bool ManifestReader::TakeEnd(const OrderedJson& json) {
+  manifest_.complete = true;
+  return Get<std::uint64_t>(json, "files") == manifest_.files.size() &&
+         Get<std::uint64_t>(json, "directories") == manifest_.directories.size() &&
+         Get<std::uint64_t>(json, "bytes") == manifest_.bytes();
 }
 
 }  // namespace
@@ -165,9 +208,9 @@ std::uint64_t Manifest::bytes() const {
   return sum;
 }
 
-Result<Manifest> ParseManifest(std::string_view text) {
+Result<Manifest> ParseManifest(std::string_view text, PathTree& paths) {
   LineReader lines = LineReader::Of(text);
-  return ParseLines(lines);
+  return ManifestReader(paths).Read(lines);
 }
 
 std::string ManifestLine(const std::string& path, const ManifestFile& file) {
@@ -185,27 +228,35 @@ std::string ManifestLine(const std::string& path, const ManifestFile& file) {
   return Line(json);
 }
 
-std::string ManifestEndLine(const Manifest& manifest) {
-  return Line({{"type", "end"},
-               {"files", manifest.files.size()},
-               {"directories", manifest.directories.size()},
-               {"bytes", manifest.bytes()}});
+Status WriteManifest(const Manifest& manifest, const PathTree& paths, const TextSink& sink) {
+  ZENFS_RETURN_IF_ERROR(sink(Line(HeaderJson(manifest.header, !manifest.missing.empty()))));
+  for (const PathNode node : manifest.directories) {
+    ZENFS_RETURN_IF_ERROR(sink(Line({{"type", "directory"}, {"path", EncodePathText(paths.PathOf(node))}})));
+  }
+  for (const auto& [node, file] : manifest.files) {
+    ZENFS_RETURN_IF_ERROR(sink(ManifestLine(paths.PathOf(node), file)));
+  }
+  for (const auto& [node, reason] : manifest.missing) {
+    const std::string path = CutPathText(EncodePathText(paths.PathOf(node)));
+    ZENFS_RETURN_IF_ERROR(sink(Line({{"type", "missing"}, {"path", path}, {"reason", reason}})));
+  }
+  if (!manifest.complete) return {};
+  return sink(Line({{"type", "end"},
+                    {"files", manifest.files.size()},
+                    {"directories", manifest.directories.size()},
+                    {"bytes", manifest.bytes()}}));
 }
 
-std::string ManifestText(const Manifest& manifest) {
-  std::string text = Line(HeaderJson(manifest.header, !manifest.missing.empty()));
-  for (const std::string& path : manifest.directories) {
-    text += Line({{"type", "directory"}, {"path", EncodePathText(path)}});
-  }
-  for (const auto& [path, file] : manifest.files) text += ManifestLine(path, file);
-  for (const auto& [path, reason] : manifest.missing) {
-    text += Line({{"type", "missing"}, {"path", CutPathText(EncodePathText(path))}, {"reason", reason}});
-  }
-  if (manifest.complete) text += ManifestEndLine(manifest);
+std::string ManifestText(const Manifest& manifest, const PathTree& paths) {
+  std::string text;
+  IgnoreError(WriteManifest(manifest, paths, [&](std::string_view lines) -> Status {
+    text += lines;
+    return {};
+  }));
   return text;
 }
 
-Result<Manifest> ReadManifest(const HostDirectory& directory) {
+Result<Manifest> ReadManifest(const HostDirectory& directory, PathTree& paths) {
   const std::string name(kManifestFile);
   const std::string path = directory.PathOf(name);
   const auto file = directory.OpenForRead(name);
@@ -219,7 +270,7 @@ Result<Manifest> ReadManifest(const HostDirectory& directory) {
                                                stat.size, kMaxManifestBytes));
   }
   LineReader lines([&](std::uint64_t offset, ByteSpan into) { return file->Read(offset, into); });
-  auto manifest = ParseLines(lines);
+  auto manifest = ManifestReader(paths).Read(lines);
   if (!manifest) return Fail(manifest.error().With(path));
   return manifest;
 }

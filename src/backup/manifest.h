@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "backup/path_tree.h"
 #include "base/host_directory.h"
 #include "base/status.h"
 #include "base/uuid.h"
@@ -22,7 +24,7 @@ namespace zenfs {
 
 inline constexpr std::string_view kManifestFile = "zenfs_backup.jsonl";
 inline constexpr int kManifestVersion = 2;                                  // 1 if nothing is missing
-inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 30;  // for about ten million files
+inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 30;  // of six million files or more
 
 struct ManifestHeader {
   Uuid backup;       // of this directory: the same in all its runs
@@ -46,28 +48,32 @@ struct ManifestFile {
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };
 
+// The nodes are of a tree of paths below the backup's directory, which may have more names.
 struct Manifest {
   ManifestHeader header;
-  std::set<std::string> directories;          // paths below the backup's directory
-  std::map<std::string, ManifestFile> files;  // by path; the last line of a path counts
-  std::map<std::string, std::string>
-      missing;  // files and directories that the host can't take, with the reason
+  std::set<PathNode> directories;
+  std::map<PathNode, ManifestFile> files;   // the last line of a path counts
+  std::map<PathNode, std::string> missing;  // files and directories that the host can't take, with the reason
   bool complete = false;
 
   std::uint64_t bytes() const;
 };
 
-// Takes any bytes. Ignores a last line without a line end, as a crash leaves it. Errors:
-// kCorruption, naming the line, also if the line is too long for LineReader or the counts in the
-// end line are wrong; kNotSupported for a later version.
-[[nodiscard]] Result<Manifest> ParseManifest(std::string_view text);
-[[nodiscard]] std::string ManifestText(const Manifest& manifest);
-[[nodiscard]] std::string ManifestLine(const std::string& path, const ManifestFile& file);
-[[nodiscard]] std::string ManifestEndLine(const Manifest& manifest);
+// Takes any bytes, and adds the names to `paths`, at most one for each line. Ignores a last line without a line end, as a crash
+// leaves it. Errors: kCorruption, naming the line, also if the line is too long for LineReader, if there is no line before it for
+// the directory that it is in, or if the counts in the end line are wrong; kNotSupported for a later version.
+[[nodiscard]] Result<Manifest> ParseManifest(std::string_view text, PathTree& paths);
 
-// Reads the manifest in `directory`, with memory for its contents only. Errors: kNotFound if there
+// Takes the next piece of a text.
+using TextSink = std::function<Status(std::string_view)>;
+// Passes the lines of a manifest to `sink`.
+[[nodiscard]] Status WriteManifest(const Manifest& manifest, const PathTree& paths, const TextSink& sink);
+[[nodiscard]] std::string ManifestText(const Manifest& manifest, const PathTree& paths);
+[[nodiscard]] std::string ManifestLine(const std::string& path, const ManifestFile& file);
+
+// Reads the manifest in `directory` into memory that is linear in its names. Errors: kNotFound if there
 // is none; kInvalidArgument if it is not a regular file (a link, a pipe); kCorruption if it is
 // larger than kMaxManifestBytes; otherwise those of ParseManifest.
-[[nodiscard]] Result<Manifest> ReadManifest(const HostDirectory& directory);
+[[nodiscard]] Result<Manifest> ReadManifest(const HostDirectory& directory, PathTree& paths);
 
 }  // namespace zenfs

@@ -4,37 +4,58 @@
 #include <rapidcheck/gtest.h>
 
 #include "backup/path_text.h"
+#include "backup/path_tree_rig.h"
 
 namespace zenfs {
 namespace {
 
 using testing::HasSubstr;
 
-Manifest Sample() {
+struct Written {
+  PathTree paths;
   Manifest manifest;
-  manifest.header = {Uuid::Generate(), Uuid::Generate(), "db/with \xff", 1234};
-  manifest.directories = {"a", "a/b"};
-  manifest.files["a/x.sst"] = {7, 100, 1626804832, 0x01020304, Lifetime::kLong};
-  manifest.files["a/b/\xc3\xa4\n%"] = {8, 0, 0, 0, Lifetime::kNotSet};
-  manifest.complete = true;
-  return manifest;
+
+  void AddDirectory(std::string_view path) { manifest.directories.insert(AddPath(paths, path)); }
+  void AddFile(std::string_view path, ManifestFile file) { manifest.files[AddPath(paths, path)] = file; }
+  std::string Text() const { return ManifestText(manifest, paths); }
+};
+
+Written Sample() {
+  Written sample;
+  sample.manifest.header = {Uuid::Generate(), Uuid::Generate(), "db/with \xff", 1234};
+  sample.AddDirectory("a");
+  sample.AddDirectory("a/b");
+  sample.AddFile("a/x.sst", {7, 100, 1626804832, 0x01020304, Lifetime::kLong});
+  sample.AddFile("a/b/\xc3\xa4\n%", {8, 0, 0, 0, Lifetime::kNotSet});
+  sample.manifest.complete = true;
+  return sample;
+}
+
+Result<Manifest> Parse(std::string_view text) {
+  PathTree paths;
+  return ParseManifest(text, paths);
 }
 
 TEST(ManifestTest, WhatIsWrittenIsRead) {
-  const Manifest manifest = Sample();
-  const auto read = ParseManifest(ManifestText(manifest));
-  ASSERT_TRUE(read.has_value()) << read.error().text();
-  EXPECT_TRUE(read->header.SameSource(manifest.header));
-  EXPECT_EQ(read->header.backup, manifest.header.backup);
-  EXPECT_EQ(read->files, manifest.files);
-  EXPECT_EQ(read->directories, manifest.directories);
-  EXPECT_TRUE(read->complete);
+  const Written sample = Sample();
+  Written read;
+  auto manifest = ParseManifest(sample.Text(), read.paths);
+  ASSERT_TRUE(manifest.has_value()) << manifest.error().text();
+  read.manifest = *std::move(manifest);
+  EXPECT_TRUE(read.manifest.header.SameSource(sample.manifest.header));
+  EXPECT_EQ(read.manifest.header.backup, sample.manifest.header.backup);
+  EXPECT_EQ(read.manifest.files.size(), 2u);
+  EXPECT_EQ(read.manifest.files.at(*read.paths.Find("a/x.sst")),
+            (ManifestFile{7, 100, 1626804832, 0x01020304, Lifetime::kLong}));
+  EXPECT_TRUE(read.manifest.directories.contains(*read.paths.Find("a/b")));
+  EXPECT_TRUE(read.manifest.complete);
+  EXPECT_EQ(read.Text(), sample.Text());
 }
 
 TEST(ManifestTest, ATornLastLineIsAnUnfinishedBackup) {
-  const std::string text = ManifestText(Sample());
+  const std::string text = Sample().Text();
   for (std::size_t cut = text.rfind("{\"type\":\"end\""); cut < text.size(); ++cut) {
-    const auto read = ParseManifest(text.substr(0, cut));
+    const auto read = Parse(text.substr(0, cut));
     ASSERT_TRUE(read.has_value()) << read.error().text();
     EXPECT_FALSE(read->complete);
     EXPECT_EQ(read->files.size(), 2u);
@@ -42,40 +63,61 @@ TEST(ManifestTest, ATornLastLineIsAnUnfinishedBackup) {
 }
 
 TEST(ManifestTest, TheLastLineOfAPathCounts) {
-  Manifest manifest = Sample();
-  manifest.complete = false;
-  const std::string text = ManifestText(manifest) + ManifestLine("a/x.sst", {9, 5, 6, 7, Lifetime::kShort});
-  EXPECT_EQ(ParseManifest(text)->files.at("a/x.sst").id, 9u);
+  Written sample = Sample();
+  sample.manifest.complete = false;
+  const std::string text = sample.Text() + ManifestLine("a/x.sst", {9, 5, 6, 7, Lifetime::kShort});
+  PathTree paths;
+  const auto read = ParseManifest(text, paths);
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(read->files.at(*paths.Find("a/x.sst")).id, 9u);
 }
 
 TEST(ManifestTest, ALostLineDoesNotGoUnnoticed) {
-  std::string text = ManifestText(Sample());
-  const std::size_t from = text.find("{\"type\":\"file\"");
-  text.erase(from, text.find('\n', from) + 1 - from);
-  const auto read = ParseManifest(text);
-  ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().code(), Code::kCorruption);
-  EXPECT_THAT(read.error().text(), HasSubstr("line 5"));
+  for (const std::string type : {"file", "directory"}) {
+    std::string text = Sample().Text();
+    const std::size_t from = text.find("{\"type\":\"" + type + "\"");
+    text.erase(from, text.find('\n', from) + 1 - from);
+    const auto read = Parse(text);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().code(), Code::kCorruption);
+    EXPECT_THAT(read.error().text(), type == "file"
+                                         ? HasSubstr("line 5: its counts do not match")
+                                         : HasSubstr("line 2: no line before it has its directory"));
+  }
+}
+
+TEST(ManifestTest, ALineAddsOneNameHoweverDeepItsPathIs) {
+  Written sample;
+  sample.manifest.header = {Uuid::Generate(), Uuid::Generate(), "", 1};
+  std::string path = "d";
+  while (path.size() + 2 <= kMaxPathBytes) path += "/d";
+  sample.manifest.missing[AddPath(sample.paths, path)] = "it is deep";
+  PathTree paths;
+  const auto read = ParseManifest(sample.Text(), paths);
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  ASSERT_EQ(read->missing.size(), 1u);
+  EXPECT_EQ(read->missing.begin()->first, PathNode(1));
+  EXPECT_EQ(paths.PathOf(PathNode(1)), path);
 }
 
 TEST(ManifestTest, ALaterVersionIsNotGuessedAt) {
-  std::string text = ManifestText(Sample());
+  std::string text = Sample().Text();
   text.replace(text.find("\"version\":1"), 11, "\"version\":3");
-  EXPECT_EQ(ParseManifest(text).error().code(), Code::kNotSupported);
+  EXPECT_EQ(Parse(text).error().code(), Code::kNotSupported);
 }
 
 TEST(ManifestTest, PathsOutsideTheDirectoryAreDamage) {
   for (const char* path : {"../x", "/x", "a/../x", "a//x", "", ".", "a/"}) {
-    Manifest manifest = Sample();
-    manifest.files[path] = {};
-    EXPECT_FALSE(ParseManifest(ManifestText(manifest)).has_value()) << path;
+    const std::string text = Sample().Text();
+    const std::string line = ManifestLine(path, {});
+    EXPECT_FALSE(Parse(text.substr(0, text.rfind("{\"type\":\"end\"")) + line).has_value()) << path;
   }
 }
 
 RC_GTEST_PROP(ManifestTest, AnyChangedByteIsReadOrRefused, (std::uint32_t place, char byte)) {
-  std::string text = ManifestText(Sample());
+  std::string text = Sample().Text();
   text[place % text.size()] = byte;
-  const auto read = ParseManifest(text);
+  const auto read = Parse(text);
   if (!read) RC_ASSERT(!read.error().text().empty());
 }
 
@@ -87,16 +129,16 @@ RC_GTEST_PROP(PathTextTest, EveryPathComesBack, (const std::string& path)) {
 }
 
 TEST(ManifestTest, APathThatNoVolumeTakesIsDamageAndItsLineIsNamed) {
+  // The directories above `path`, then the path itself.
   const auto parse = [](const std::string& path, bool as_file) {
-    Manifest manifest = Sample();
-    manifest.directories = {"a"};
-    manifest.files.clear();
-    if (as_file) {
-      manifest.files[path] = {};
-    } else {
-      manifest.directories.insert(path);
+    Written sample;
+    sample.manifest.header = {Uuid::Generate(), Uuid::Generate(), "", 1};
+    for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+      sample.AddDirectory(path.substr(0, at));
     }
-    return ParseManifest(ManifestText(manifest));
+    if (as_file) sample.AddFile(path, {});
+    if (!as_file) sample.AddDirectory(path);
+    return Parse(sample.Text());
   };
   std::string longest = "b";
   while (longest.size() + 2 <= kMaxPathBytes) longest += "/b";
@@ -107,7 +149,7 @@ TEST(ManifestTest, APathThatNoVolumeTakesIsDamageAndItsLineIsNamed) {
     const auto deep = parse(longest + "/b", as_file);
     ASSERT_FALSE(deep.has_value());
     EXPECT_EQ(deep.error().code(), Code::kCorruption);
-    EXPECT_EQ(deep.error().text(), "line 3: its path has 4097 bytes; the limit is 4095");
+    EXPECT_EQ(deep.error().text(), "line 2050: its path has 4097 bytes; the limit is 4095");
     const auto broad = parse(wide + "b", as_file);
     ASSERT_FALSE(broad.has_value());
     EXPECT_EQ(broad.error().text(), "line 3: a name in its path has 256 bytes; the limit is 255");
@@ -122,18 +164,21 @@ TEST(PathTextTest, HalfAnEscapeIsRefused) {
 }
 
 TEST(ManifestTest, MissingFilesAreListedInALaterVersion) {
-  Manifest manifest;
-  manifest.header = {Uuid::Generate(), Uuid::Generate(), "", 1};
-  manifest.complete = true;
-  EXPECT_THAT(ManifestText(manifest), HasSubstr("\"version\":1"));
-  manifest.missing["short %"] = "File name too long";
-  manifest.missing[std::string(100'000, '\xff')] = "File name too long";
-  const std::string text = ManifestText(manifest);
-  EXPECT_THAT(text, HasSubstr("\"version\":2"));
-  const auto read = ParseManifest(text);
+  Written sample;
+  sample.manifest.header = {Uuid::Generate(), Uuid::Generate(), "", 1};
+  sample.manifest.complete = true;
+  EXPECT_THAT(sample.Text(), HasSubstr("\"version\":1"));
+  for (const std::string& path :
+       {std::string("short %"), std::string("short %/below"), std::string(100'000, '\xff')}) {
+    sample.manifest.missing[AddPath(sample.paths, path)] = "File name too long";
+  }
+  EXPECT_THAT(sample.Text(), HasSubstr("\"version\":2"));
+  PathTree paths;
+  const auto read = ParseManifest(sample.Text(), paths);
   ASSERT_TRUE(read.has_value()) << read.error().ToString();
-  EXPECT_EQ(read->missing.size(), 2u);
-  EXPECT_EQ(read->missing.at("short %"), "File name too long");
+  EXPECT_EQ(read->missing.size(), 3u);
+  EXPECT_EQ(read->missing.at(*paths.Find("short %")), "File name too long");
+  EXPECT_TRUE(read->missing.contains(*paths.Find("short %/below")));
 }
 
 }  // namespace

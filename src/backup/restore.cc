@@ -25,11 +25,12 @@ class RestoreRun {
   Status CheckItem(std::size_t number);
   Status RestoreAll();
   Status Process(std::size_t number);
-  Result<bool> IsTheSame(const RestoreItem& item);
+  Result<bool> IsTheSame(const RestoreItem& item, const std::string& destination);
   Result<std::uint32_t> ChecksumOf(const RestoreItem& item);
   Result<std::uint32_t> ChecksumOf(const FileHandle& file, const std::string& path);
-  Status Write(const RestoreItem& item, const std::string& staging);
-  Result<std::uint64_t> WriteBytes(const RestoreItem& item, const std::string& staging, std::uint32_t& crc);
+  Status Write(const RestoreItem& item, const std::string& staging, const std::string& destination);
+  Result<std::uint64_t> WriteBytes(const RestoreItem& item, const std::string& staging,
+                                   const std::string& destination, std::uint32_t& crc);
 
   Volume& volume_;
   const RestoreOptions& options_;
@@ -47,10 +48,11 @@ Result<RestoreSummary> RestoreRun::Run() {
   ZENFS_ASSIGN_OR_RETURN(source_,
                          OpenRestoreSource(options_.source, options_.restore_path, options_.partial));
   ZENFS_ASSIGN_OR_RETURN(record_, RestoreRecord::Open(volume_, source_->identity));
-  ZENFS_ASSIGN_OR_RETURN(plan_,
-                         PlanRestore(volume_, *source_, *record_, options_.restore_path, options_.force));
-  for (const auto* lines : {&source_->left_out, &source_->unreachable}) {
-    for (const std::string& line : *lines) transfer_.Notice(fmt::format("not restored: {}", line));
+  ZENFS_ASSIGN_OR_RETURN(plan_, PlanRestore(volume_, *source_, *record_, options_.force));
+  for (const auto* omissions : {&source_->left_out, &source_->unreachable}) {
+    for (const auto& omission : *omissions) {
+      transfer_.Notice(fmt::format("not restored: {}", source_->Text(omission)));
+    }
   }
   for (const std::string& line : source_->notices) transfer_.Notice(line);
   ZENFS_RETURN_IF_ERROR(CheckSource());
@@ -88,7 +90,7 @@ Status RestoreRun::CheckItem(std::size_t number) {
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
   if (crc && *crc == *item.crc32c) return {};
   const std::string what = crc ? fmt::format("{} is damaged: its CRC32C is {:08x}, but {:08x} in the backup",
-                                             item.host_path, *crc, *item.crc32c)
+                                             source_->HostPath(item.node), *crc, *item.crc32c)
                                : crc.error().ToString();
   if (!options_.partial) {
     return Fail(crc ? Code::kCorruption : crc.error().code(),
@@ -100,9 +102,10 @@ Status RestoreRun::CheckItem(std::size_t number) {
 }
 
 Result<std::uint32_t> RestoreRun::ChecksumOf(const RestoreItem& item) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile file, source_->directory.OpenForRead(item.relative));
+  ZENFS_ASSIGN_OR_RETURN(const HostFile file,
+                         source_->directory.OpenForRead(source_->paths.PathOf(item.node)));
   return transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return file.Read(offset, into); },
-                        item.size, item.host_path, {});
+                        item.size, file.path(), {});
 }
 
 Result<std::uint32_t> RestoreRun::ChecksumOf(const FileHandle& file, const std::string& path) {
@@ -112,8 +115,9 @@ Result<std::uint32_t> RestoreRun::ChecksumOf(const FileHandle& file, const std::
 
 Status RestoreRun::RestoreAll() {
   ZENFS_RETURN_IF_ERROR(record_->Begin());
-  for (const std::string& directory : plan_.directories) {
-    ZENFS_RETURN_IF_ERROR(volume_.MakeDirectory(directory, true));
+  if (!source_->into.empty()) ZENFS_RETURN_IF_ERROR(volume_.MakeDirectory(source_->into, true));
+  for (const PathNode directory : source_->directories) {
+    ZENFS_RETURN_IF_ERROR(volume_.MakeDirectory(source_->Destination(directory), true));
   }
   ZENFS_RETURN_IF_ERROR(transfer_.Run(plan_.work.size(), options_.jobs,
                                       [this](std::size_t number) { return Process(number); }));
@@ -123,29 +127,30 @@ Status RestoreRun::RestoreAll() {
 Status RestoreRun::Process(std::size_t number) {
   if (damaged_[number]) return {};
   const RestoreItem& item = *plan_.work[number];
-  ZENFS_ASSIGN_OR_RETURN(const bool same, IsTheSame(item));
+  const std::string destination = source_->Destination(item.node);
+  ZENFS_ASSIGN_OR_RETURN(const bool same, IsTheSame(item, destination));
   if (same) {
     ++same_;
     return {};
   }
-  const std::string staging = RestoreRecord::StagingPath(number, item.destination);
-  if (Status written = Write(item, staging); !written.ok()) {
+  const std::string staging = RestoreRecord::StagingPath(number, destination);
+  if (Status written = Write(item, staging, destination); !written.ok()) {
     IgnoreError(volume_.Unlink(staging));  // if this fails, the next run removes it
     return written;
   }
   ++files_;
   bytes_ += item.size;
-  transfer_.Say(item.host_path);
+  transfer_.Say(source_->HostPath(item.node));
   return {};
 }
 
 // With `force`: true if the existing file has the same bytes.
-Result<bool> RestoreRun::IsTheSame(const RestoreItem& item) {
-  const auto there = volume_.OpenForRead(item.destination);
+Result<bool> RestoreRun::IsTheSame(const RestoreItem& item, const std::string& destination) {
+  const auto there = volume_.OpenForRead(destination);
   if (!there) return there.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(there.error());
   if ((*there)->size() != item.size) return false;
   transfer_.Expect((item.crc32c ? 1 : 2) * item.size, 0);
-  const auto crc = ChecksumOf(**there, item.destination);
+  const auto crc = ChecksumOf(**there, destination);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
   if (!crc) return false;  // unreadable: replace it
   if (item.crc32c) return *crc == *item.crc32c;
@@ -153,39 +158,42 @@ Result<bool> RestoreRun::IsTheSame(const RestoreItem& item) {
   return *crc == source;
 }
 
-Status RestoreRun::Write(const RestoreItem& item, const std::string& staging) {
+Status RestoreRun::Write(const RestoreItem& item, const std::string& staging,
+                         const std::string& destination) {
   std::uint32_t crc = 0;
-  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t id, WriteBytes(item, staging, crc));
+  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t id, WriteBytes(item, staging, destination, crc));
   if (item.crc32c && crc != *item.crc32c) {
-    return Fail(Code::kCorruption, fmt::format("{} changed while it was restored", item.host_path));
+    return Fail(Code::kCorruption,
+                fmt::format("{} changed while it was restored", source_->HostPath(item.node)));
   }
   SyncPoint::Reach("restore:written");
   ZENFS_ASSIGN_OR_RETURN(const auto written, volume_.OpenForRead(staging));
-  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t read_back, ChecksumOf(*written, item.destination));
+  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t read_back, ChecksumOf(*written, destination));
   if (read_back != crc || written->size() != item.size) {
     return Fail(
         Code::kCorruption,
         fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
-                    item.destination, volume_.info().device_name, read_back, crc));
+                    destination, volume_.info().device_name, read_back, crc));
   }
   ZENFS_RETURN_IF_ERROR(record_->Add(id, {.size = item.size, .mtime_ns = item.mtime_ns, .crc32c = crc}));
-  return volume_.Rename(staging, item.destination);
+  return volume_.Rename(staging, destination);
 }
 
 // Writes, syncs and closes the file. Returns its id.
 Result<std::uint64_t> RestoreRun::WriteBytes(const RestoreItem& item, const std::string& staging,
-                                             std::uint32_t& crc) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile from, source_->directory.OpenForRead(item.relative));
+                                             const std::string& destination, std::uint32_t& crc) {
+  ZENFS_ASSIGN_OR_RETURN(const HostFile from,
+                         source_->directory.OpenForRead(source_->paths.PathOf(item.node)));
   ZENFS_ASSIGN_OR_RETURN(const auto to, volume_.Create(staging, item.lifetime));
   const auto append = [&](ByteView chunk) -> Status {
     if (const Status appended = to->Append(chunk); !appended.ok()) {
-      return Fail(appended.error().With(item.destination));
+      return Fail(appended.error().With(destination));
     }
     return {};
   };
   ZENFS_ASSIGN_OR_RETURN(
       crc, transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return from.Read(offset, into); },
-                          item.size, item.host_path, append));
+                          item.size, from.path(), append));
   ZENFS_RETURN_IF_ERROR(to->Sync());
   ZENFS_RETURN_IF_ERROR(to->Close());
   return to->id().value;

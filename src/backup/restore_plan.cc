@@ -15,7 +15,7 @@
 namespace zenfs {
 namespace {
 
-constexpr std::size_t kNamedAtMost = 3;
+constexpr std::uint64_t kNamedAtMost = 3;
 
 // Returns nothing if there is no such name.
 Result<std::optional<FileStat>> Look(const Volume& volume, const std::string& path) {
@@ -25,19 +25,26 @@ Result<std::optional<FileStat>> Look(const Volume& volume, const std::string& pa
   return Fail(stat.error());  // kNotADirectory, among others
 }
 
-Status RefuseCollisions(const std::vector<std::string>& collisions) {
-  if (collisions.empty()) return {};
+// Existing files that a restore would replace.
+struct Collisions {
+  std::uint64_t count = 0;
   std::string named;
-  for (std::size_t i = 0; i < std::min(collisions.size(), kNamedAtMost); ++i) {
-    named += fmt::format("{}{}", i == 0 ? "" : ", ", collisions[i]);
+
+  void Add(const std::string& path) {
+    if (count < kNamedAtMost) named += (count == 0 ? "" : ", ") + path;
+    ++count;
   }
-  const std::size_t more = collisions.size() - std::min(collisions.size(), kNamedAtMost);
+};
+
+Status RefuseCollisions(const Collisions& collisions) {
+  if (collisions.count == 0) return {};
+  const std::uint64_t more = collisions.count - std::min(collisions.count, kNamedAtMost);
   return Fail(
       Code::kExists,
       fmt::format(
-          "{}{} {} there already ({} in all); nothing was changed; --force replaces files that differ", named,
-          more == 0 ? "" : fmt::format(" and {} more", more), collisions.size() == 1 ? "is" : "are",
-          collisions.size()));
+          "{}{} {} there already ({} in all); nothing was changed; --force replaces files that differ",
+          collisions.named, more == 0 ? "" : fmt::format(" and {} more", more),
+          collisions.count == 1 ? "is" : "are", collisions.count));
 }
 
 // Bytes of files to restore in one place, and of the files that they replace.
@@ -74,9 +81,9 @@ Status CheckAuxDirectory(const AuxDirectory& aux, const Demand& demand) {
 }  // namespace
 
 Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& source,
-                                const RestoreRecord& record, const std::string& restore_path, bool force) {
+                                const RestoreRecord& record, bool force) {
   RestorePlan plan;
-  const std::string top = NormalizePath(restore_path);
+  const std::string& top = source.into;
   if (const Status fits = CheckPathLimits(top); !fits.ok()) {
     return Fail(fits.error().With("the directory to restore into"));
   }
@@ -84,33 +91,35 @@ Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& sourc
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: restores use this name in the volume for themselves", top));
   }
-  if (!top.empty()) plan.directories.push_back(top);
-  plan.directories.insert(plan.directories.end(), source.directories.begin(), source.directories.end());
-  for (const std::string& directory : plan.directories) {
+  const auto check_directory = [&](const std::string& directory) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const auto stat, Look(volume, directory));
-    if (stat && !stat->is_directory) {
-      return Fail(Code::kNotADirectory,
-                  fmt::format("{} is a file in the volume, and a directory is needed there", directory));
-    }
+    if (!stat || stat->is_directory) return {};
+    return Fail(Code::kNotADirectory,
+                fmt::format("{} is a file in the volume, and a directory is needed there", directory));
+  };
+  if (!top.empty()) ZENFS_RETURN_IF_ERROR(check_directory(top));
+  for (const PathNode directory : source.directories) {
+    ZENFS_RETURN_IF_ERROR(check_directory(source.Destination(directory)));
   }
-  std::vector<std::string> collisions;
+  Collisions collisions;
   const AuxDirectory* const aux = volume.aux_directory();
   Demand of_device;
   Demand of_host;
   for (const RestoreItem& item : source.items) {
-    if (record.Has(item)) {
+    const std::string destination = source.Destination(item.node);
+    if (record.Has(item, destination)) {
       ++plan.already_there;
       continue;
     }
-    ZENFS_ASSIGN_OR_RETURN(const auto stat, Look(volume, item.destination));
+    ZENFS_ASSIGN_OR_RETURN(const auto stat, Look(volume, destination));
     if (stat && stat->is_directory) {
-      return Fail(Code::kIsADirectory,
-                  fmt::format("{} is a directory in the volume, and a file is to be restored there",
-                              item.destination));
+      return Fail(
+          Code::kIsADirectory,
+          fmt::format("{} is a directory in the volume, and a file is to be restored there", destination));
     }
-    if (stat) collisions.push_back(item.destination);
-    if (aux != nullptr && AuxDirectory::Keeps(item.destination)) {
-      ZENFS_ASSIGN_OR_RETURN(const HostStat there, aux->Find(item.destination));
+    if (stat) collisions.Add(destination);
+    if (aux != nullptr && AuxDirectory::Keeps(destination)) {
+      ZENFS_ASSIGN_OR_RETURN(const HostStat there, aux->Find(destination));
       of_host.needed = SaturatingSum(of_host.needed, item.size);
       of_host.replaced = SaturatingSum(of_host.replaced, there.size);
     } else {

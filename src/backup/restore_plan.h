@@ -12,7 +12,6 @@ namespace zenfs {
 
 struct RestorePlan {
   std::vector<const RestoreItem*> work;  // pointers to the source's items
-  std::vector<std::string> directories;  // to create if they do not exist
   std::uint64_t already_there = 0;       // files from an interrupted run of the same restore
 };
 
@@ -20,7 +19,6 @@ struct RestorePlan {
 // number; kIsADirectory and kNotADirectory for names of the other kind; kNoSpace if the bytes can't
 // fit on the device, or those of LOG and LOCK in the aux directory.
 [[nodiscard]] Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& source,
-                                              const RestoreRecord& record, const std::string& restore_path,
-                                              bool force);
+                                              const RestoreRecord& record, bool force);
 
 }  // namespace zenfs

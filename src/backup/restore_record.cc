@@ -72,9 +72,9 @@ Status RestoreRecord::Read() {
   return {};
 }
 
-bool RestoreRecord::Has(const RestoreItem& item) const {
+bool RestoreRecord::Has(const RestoreItem& item, const std::string& destination) const {
   if (lines_.empty()) return false;
-  const auto stat = volume_.Stat(item.destination);
+  const auto stat = volume_.Stat(destination);
   if (!stat || stat->is_directory) return false;
   const auto it = lines_.find(stat->id.value);
   if (it == lines_.end()) return false;

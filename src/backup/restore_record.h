@@ -42,8 +42,8 @@ class RestoreRecord {
   [[nodiscard]] static Result<std::unique_ptr<RestoreRecord>> Open(Volume& volume,
                                                                    const std::string& identity);
 
-  // True if that restore has already created `item`.
-  [[nodiscard]] bool Has(const RestoreItem& item) const;
+  // True if that restore has already created `item` at the path `destination`.
+  [[nodiscard]] bool Has(const RestoreItem& item, const std::string& destination) const;
 
   // Creates or empties the staging directory, and opens the record.
   [[nodiscard]] Status Begin() EXCLUDES(mutex_);

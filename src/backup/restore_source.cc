@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backup/backup_destination.h"
+#include "backup/lifetime_hints.h"
 #include "backup/line_reader.h"
 #include "backup/path_text.h"
 #include "backup/volume_tree.h"
@@ -28,8 +29,8 @@ class SourceReader {
  public:
   SourceReader(HostDirectory directory, const std::string& path, const std::string& restore_path,
                bool partial)
-      : into_(NormalizePath(restore_path)), partial_(partial), source_{.directory = std::move(directory)} {
-    source_.identity = fmt::format("{} to /{}", AbsolutePath(path), into_);
+      : partial_(partial), source_{.directory = std::move(directory), .into = NormalizePath(restore_path)} {
+    source_.identity = fmt::format("{} to /{}", AbsolutePath(path), source_.into);
   }
 
   // `name`: the one file to restore; empty for all.
@@ -40,18 +41,17 @@ class SourceReader {
   Status ReadFile(const std::string& name);
   Status ReadBackup(const Manifest& manifest);
   Status ReadTree();
-  Result<bool> ReadEntry(const std::string& relative);
-  Result<bool> AddDirectory(const std::string& relative);
+  Result<bool> ReadEntry(PathNode node);
+  bool AddDirectory(PathNode node);
   Status ReadHints(LifetimeHints& hints) const;
   Status TakeHints();
-  Status AddFile(const std::string& relative, const ManifestFile* listed);
-  Status CheckName(const std::string& relative) const;
-  Status LeaveOut(Code code, std::string what);
+  Status AddFile(PathNode node, const ManifestFile* listed);
+  Status CheckName(PathNode node) const;
+  void LeaveOut(Code code, PathNode node, std::string reason);
   Status RefuseDamage() const;
 
   const HostDirectory& directory() const { return source_.directory; }
 
-  const std::string into_;
   const bool partial_;
   RestoreSource source_;
   Code first_code_ = Code::kCorruption;
@@ -64,7 +64,7 @@ Result<RestoreSource> SourceReader::Read(const std::string& name) {
 }
 
 Status SourceReader::ReadDirectory() {
-  const auto manifest = ReadManifest(directory());
+  const auto manifest = ReadManifest(directory(), source_.paths);
   if (manifest) return ReadBackup(*manifest);
   if (manifest.error().code() != Code::kNotFound) {
     if (!partial_) {
@@ -73,8 +73,10 @@ Status SourceReader::ReadDirectory() {
                                     "files unchecked",
                                     manifest.error().ToString())));
     }
-    source_.left_out.push_back(fmt::format(
-        "the backup's own record can't be used, files are not checked ({})", manifest.error().ToString()));
+    source_.paths = PathTree();  // of a part of the record
+    source_.left_out.push_back(
+        {kTopNode, fmt::format("has a record that can't be used, files are not checked ({})",
+                               manifest.error().ToString())});
   }
   ZENFS_RETURN_IF_ERROR(ReadTree());
   return TakeHints();
@@ -83,25 +85,26 @@ Status SourceReader::ReadDirectory() {
 Status SourceReader::RefuseDamage() const {
   if (source_.left_out.empty()) return {};
   const std::size_t more = source_.left_out.size() - 1;
-  return Fail(first_code_,
-              fmt::format("{}{}; --partial restores the complete files", source_.left_out.front(),
-                          more == 0 ? "" : fmt::format(", and {} more like this", more)));
+  return Fail(first_code_, fmt::format("{}{}; --partial restores the complete files",
+                                       source_.Text(source_.left_out.front()),
+                                       more == 0 ? "" : fmt::format(", and {} more like this", more)));
 }
 
-Status SourceReader::LeaveOut(Code code, std::string what) {
+void SourceReader::LeaveOut(Code code, PathNode node, std::string reason) {
   if (source_.left_out.empty()) first_code_ = code;
-  source_.left_out.push_back(std::move(what));
-  return {};
+  source_.left_out.push_back({node, std::move(reason)});
 }
 
 // If the file is part of a backup, the manifest knows its attributes.
 Status SourceReader::ReadFile(const std::string& name) {
-  if (const auto manifest = ReadManifest(directory())) {
-    if (const auto listed = manifest->files.find(name); listed != manifest->files.end()) {
-      return AddFile(name, &listed->second);
+  const auto manifest = ReadManifest(directory(), source_.paths);
+  const PathNode node = source_.paths.Add(kTopNode, name);
+  if (manifest) {
+    if (const auto listed = manifest->files.find(node); listed != manifest->files.end()) {
+      return AddFile(node, &listed->second);
     }
   }
-  ZENFS_RETURN_IF_ERROR(AddFile(name, nullptr));
+  ZENFS_RETURN_IF_ERROR(AddFile(node, nullptr));
   return TakeHints();
 }
 
@@ -113,18 +116,14 @@ Status SourceReader::ReadBackup(const Manifest& manifest) {
                                                  "zenfs backup, or restore these with --partial",
                                                  directory().path(), Counted(manifest.files.size(), "file")));
     }
-    source_.left_out.push_back(fmt::format("{} is an unfinished backup of {} so far", directory().path(),
-                                           Counted(manifest.files.size(), "file")));
+    source_.left_out.push_back({kTopNode, fmt::format("is an unfinished backup of {} so far",
+                                                      Counted(manifest.files.size(), "file"))});
   }
-  for (const auto& [relative, reason] : manifest.missing) {
-    source_.unreachable.push_back(fmt::format("{} is not in the backup: {}", relative, reason));
+  for (const auto& [node, reason] : manifest.missing) {
+    source_.unreachable.push_back({node, fmt::format("is not in the backup: {}", reason)});
   }
-  for (const std::string& directory : manifest.directories) {
-    ZENFS_RETURN_IF_ERROR(AddDirectory(directory));
-  }
-  for (const auto& [relative, listed] : manifest.files) {
-    ZENFS_RETURN_IF_ERROR(AddFile(relative, &listed));
-  }
+  for (const PathNode directory : manifest.directories) AddDirectory(directory);
+  for (const auto& [node, listed] : manifest.files) ZENFS_RETURN_IF_ERROR(AddFile(node, &listed));
   return {};
 }
 
@@ -149,13 +148,9 @@ Status SourceReader::ReadHints(LifetimeHints& hints) const {
 
 // Sets the lifetimes of all items. They only advise where files are placed, so a damaged file of hints is no error.
 Status SourceReader::TakeHints() {
-  std::vector<std::string_view> paths;
-  for (const RestoreItem& item : source_.items) {
-    paths.push_back(item.destination);
-    paths.push_back(item.relative);
-  }
-  LifetimeHints hints;
-  hints.KeepOnlyFor(std::move(paths));
+  std::vector<PathNode> files;
+  for (const RestoreItem& item : source_.items) files.push_back(item.node);
+  LifetimeHints hints(source_.paths, files, source_.into);
   if (const Status read = ReadHints(hints); !read.ok()) {
     if (read.error().code() != Code::kCorruption) return read;
     source_.notices.push_back(
@@ -163,7 +158,7 @@ Status SourceReader::TakeHints() {
     return {};
   }
   for (RestoreItem& item : source_.items) {
-    item.lifetime = hints.Find(item.destination, item.relative).value_or(Lifetime::kNotSet);
+    item.lifetime = hints.Find(item.node).value_or(Lifetime::kNotSet);
   }
   return {};
 }
@@ -171,17 +166,17 @@ Status SourceReader::TakeHints() {
 // Depth first, by name.
 Status SourceReader::ReadTree() {
   struct Level {
-    std::string relative;
+    PathNode node;
     std::vector<std::string> names;
     std::size_t next = 0;
   };
   std::vector<Level> levels;
-  const auto enter = [&](const std::string& relative) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(auto names, directory().List(relative));
-    levels.push_back({.relative = relative, .names = std::move(names)});
+  const auto enter = [&](PathNode node) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(auto names, directory().List(source_.paths.PathOf(node)));
+    levels.push_back({.node = node, .names = std::move(names)});
     return {};
   };
-  ZENFS_RETURN_IF_ERROR(enter(""));
+  ZENFS_RETURN_IF_ERROR(enter(kTopNode));
   while (!levels.empty()) {
     Level& level = levels.back();
     if (level.next == level.names.size()) {
@@ -189,8 +184,8 @@ Status SourceReader::ReadTree() {
       continue;
     }
     const std::string& name = level.names[level.next++];
-    if (level.relative.empty() && IsBackupsOwn(name)) continue;
-    const std::string below = JoinPath(level.relative, name);
+    if (level.node == kTopNode && IsBackupsOwn(name)) continue;
+    const PathNode below = source_.paths.Add(level.node, name);
     ZENFS_ASSIGN_OR_RETURN(const bool is_directory, ReadEntry(below));
     if (is_directory) ZENFS_RETURN_IF_ERROR(enter(below));
   }
@@ -198,82 +193,81 @@ Status SourceReader::ReadTree() {
 }
 
 // Returns true for a directory whose content is to be restored.
-Result<bool> SourceReader::ReadEntry(const std::string& relative) {
-  const auto looked = directory().Stat(relative);
+Result<bool> SourceReader::ReadEntry(PathNode node) {
+  const auto looked = directory().Stat(source_.paths.PathOf(node));
   if (!looked && IsUnfitName(looked.error())) {
-    source_.unreachable.push_back(looked.error().With(relative).ToString());
+    source_.unreachable.push_back({node, UnfitReason(looked.error())});
     return false;
   }
   ZENFS_ASSIGN_OR_RETURN(const HostStat stat, looked);
-  if (stat.kind == HostStat::Kind::kDirectory) return AddDirectory(relative);
-  ZENFS_RETURN_IF_ERROR(AddFile(relative, nullptr));
+  if (stat.kind == HostStat::Kind::kDirectory) return AddDirectory(node);
+  ZENFS_RETURN_IF_ERROR(AddFile(node, nullptr));
   return false;
 }
 
-Result<bool> SourceReader::AddDirectory(const std::string& relative) {
-  if (const Status fits = CheckName(relative); !fits.ok()) {
-    ZENFS_RETURN_IF_ERROR(LeaveOut(Code::kInvalidArgument, fits.error().ToString()));
+// Returns false if it is left out.
+bool SourceReader::AddDirectory(PathNode node) {
+  if (const Status fits = CheckName(node); !fits.ok()) {
+    LeaveOut(Code::kInvalidArgument, node, fits.error().text());
     return false;
   }
-  source_.directories.push_back(JoinPath(into_, relative));
+  source_.directories.push_back(node);
   return true;
 }
 
-Status SourceReader::CheckName(const std::string& relative) const {
-  const std::string destination = JoinPath(into_, relative);
-  if (const Status fits = CheckPathLimits(destination); !fits.ok()) return Fail(fits.error().With(relative));
-  const std::string_view first = std::string_view(destination).substr(0, destination.find('/'));
-  if (IsRestoresOwn(first)) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{}: restores use this name in the volume for themselves", destination));
+Status SourceReader::CheckName(PathNode node) const {
+  const std::string destination = source_.Destination(node);
+  if (const Status fits = CheckPathLimits(destination); !fits.ok()) {
+    return Fail(fits.error().With("can't be in the volume"));
   }
-  return {};
+  if (!IsRestoresOwn(std::string_view(destination).substr(0, destination.find('/')))) return {};
+  return Fail(Code::kInvalidArgument, "can't be in the volume: restores use this name there for themselves");
 }
 
-Status SourceReader::AddFile(const std::string& relative, const ManifestFile* listed) {
-  const std::string host_path = directory().PathOf(relative);
-  const auto looked = directory().Stat(relative);
+Status SourceReader::AddFile(PathNode node, const ManifestFile* listed) {
+  const auto looked = directory().Stat(source_.paths.PathOf(node));
   if (!looked && IsUnfitName(looked.error())) {
-    source_.unreachable.push_back(looked.error().With(relative).ToString());
+    source_.unreachable.push_back({node, UnfitReason(looked.error())});
     return {};
   }
-  if (!looked && looked.error().code() == Code::kNotADirectory) {
-    return LeaveOut(Code::kNotSupported,
-                    fmt::format("{} can't be reached: {}", host_path, looked.error().text()));
-  }
+  const auto leave_out = [&](Code code, std::string reason) -> Status {
+    LeaveOut(code, node, std::move(reason));
+    return {};
+  };
+  if (!looked && looked.error().code() == Code::kNotADirectory) return leave_out(Code::kNotSupported, "");
   ZENFS_ASSIGN_OR_RETURN(const HostStat stat, looked);
-  if (stat.kind == HostStat::Kind::kMissing) {
-    return LeaveOut(Code::kCorruption, fmt::format("{} is missing", host_path));
-  }
+  if (stat.kind == HostStat::Kind::kMissing) return leave_out(Code::kCorruption, "is missing");
   if (stat.kind != HostStat::Kind::kFile) {
     const bool link = stat.kind == HostStat::Kind::kSymlink;
-    return LeaveOut(Code::kNotSupported,
-                    fmt::format("{} is {}, which a volume can't hold", host_path,
-                                link ? "a symbolic link" : "neither a file nor a directory"));
+    return leave_out(Code::kNotSupported,
+                     fmt::format("is {}, which a volume can't hold",
+                                 link ? "a symbolic link" : "neither a file nor a directory"));
   }
   if (listed != nullptr && stat.size != listed->size) {
-    return LeaveOut(Code::kCorruption,
-                    fmt::format("{} has {} bytes, the backup had {}", host_path, stat.size, listed->size));
+    return leave_out(Code::kCorruption,
+                     fmt::format("has {} bytes, the backup had {}", stat.size, listed->size));
   }
-  if (const Status fits = CheckName(relative); !fits.ok()) {
-    return LeaveOut(Code::kInvalidArgument, fits.error().ToString());
+  if (const Status fits = CheckName(node); !fits.ok()) {
+    return leave_out(Code::kInvalidArgument, fits.error().text());
   }
-  RestoreItem item{.relative = relative,
-                   .host_path = host_path,
-                   .destination = JoinPath(into_, relative),
-                   .size = stat.size,
-                   .mtime_ns = stat.mtime_ns,
-                   .crc32c = std::nullopt,
-                   .lifetime = Lifetime::kNotSet};
+  RestoreItem item{.node = node, .size = stat.size, .mtime_ns = stat.mtime_ns, .crc32c = std::nullopt};
   if (listed != nullptr) {
     item.crc32c = listed->crc32c;
     item.lifetime = listed->lifetime;
   }
-  source_.items.push_back(std::move(item));
+  source_.items.push_back(item);
   return {};
 }
 
 }  // namespace
+
+std::string RestoreSource::Text(const Omission& omission) const {
+  const std::string path = HostPath(omission.node);
+  if (!omission.reason.empty()) return fmt::format("{} {}", path, omission.reason);
+  const auto looked = directory.Stat(paths.PathOf(omission.node));
+  return fmt::format("{} can't be reached: {}", path,
+                     looked ? "another program has changed the way to it meanwhile" : looked.error().text());
+}
 
 Result<RestoreSource> OpenRestoreSource(const std::string& path, const std::string& restore_path,
                                         bool partial) {

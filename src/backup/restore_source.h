@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backup/path_tree.h"
 #include "base/host_directory.h"
 #include "base/status.h"
 #include "model/lifetime.h"
@@ -14,9 +15,7 @@
 namespace zenfs {
 
 struct RestoreItem {
-  std::string relative;     // path below the source's directory
-  std::string host_path;    // full path, for messages
-  std::string destination;  // path in the volume, normalised
+  PathNode node;  // in RestoreSource::paths
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;            // mtime of the host's file
   std::optional<std::uint32_t> crc32c;  // known if there is a manifest
@@ -24,14 +23,30 @@ struct RestoreItem {
 };
 
 struct RestoreSource {
+  // An entry that is not restored. `reason` follows its path in a message; if it is empty, a link or a file is on the way to the
+  // entry, and Text says which.
+  struct Omission {
+    PathNode node;
+    std::string reason;
+  };
+
   HostDirectory directory;  // all items are below it
-  std::string identity;  // equal for the same backup and destination: decides whether a restore may continue
-  std::vector<RestoreItem> items;
-  std::vector<std::string> directories;  // in the volume; parents first
-  std::vector<std::string> left_out;     // with `partial`: one line for each entry that can't be restored
-  // One line for each entry whose path is too long for the host, and for each that the backup lacks for this reason.
-  std::vector<std::string> unreachable;
-  std::vector<std::string> notices;  // further lines; all data can be restored nevertheless
+  std::string into;         // path in the volume that they are restored to, normalised
+  std::string
+      identity{};    // equal for the same backup and destination: decides whether a restore may continue
+  PathTree paths{};  // below both
+  std::vector<RestoreItem> items{};
+  std::vector<PathNode> directories{};  // parents first
+  std::vector<Omission> left_out{};     // with `partial`: entries that can't be restored
+  // Entries whose paths are too long for the host, and those that the backup lacks for this reason.
+  std::vector<Omission> unreachable{};
+  std::vector<std::string> notices{};  // further lines; all data can be restored nevertheless
+
+  std::string HostPath(PathNode node) const { return directory.PathOf(paths.PathOf(node)); }
+  std::string Destination(PathNode node) const {
+    return paths.PathBelow(into, node);
+  }  // in the volume, normalised
+  std::string Text(const Omission& omission) const;
 };
 
 // `path` is a directory, whose content goes below `restore_path`, or a file, which goes into

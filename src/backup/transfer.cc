@@ -1,6 +1,7 @@
 #include "backup/transfer.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/caught.h"
 #include "base/clock.h"
@@ -10,6 +11,7 @@ namespace zenfs {
 namespace {
 
 constexpr auto kReportEvery = std::chrono::milliseconds(200);
+constexpr std::size_t kQueuedAtMost = 256;
 
 }  // namespace
 
@@ -20,7 +22,12 @@ Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Statu
   ZENFS_RETURN_IF_ERROR(CheckGoingOn());
   next_ = 0;
   const auto threads = static_cast<unsigned>(std::min<std::size_t>(std::max(jobs, 1u), count));
-  const std::vector<Thread> workers = StartWorkers(threads, [this, count, &work] { Work(count, work); });
+  std::vector<Thread> workers;
+  // Also if an observer throws: the threads are joined after this.
+  const std::unique_ptr<Transfer, void (*)(Transfer*)> ends(
+      this, [](Transfer* self) { self->SetReporting(false); });
+  SetReporting(true);
+  StartWorkers(threads, [this, count, &work] { Work(count, work); }, workers);
   if (workers.empty() && threads != 0) {
     NoteWorker(1);
     Work(count, work);
@@ -41,8 +48,7 @@ Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Statu
 }
 
 // Starts up to `count` threads, as many as the host allows.
-std::vector<Thread> Transfer::StartWorkers(unsigned count, const std::function<void()>& body) {
-  std::vector<Thread> workers;
+void Transfer::StartWorkers(unsigned count, const std::function<void()>& body, std::vector<Thread>& workers) {
   while (workers.size() < count) {
     NoteWorker(1);  // before the thread can end
     Result<Thread> started = Thread::Start("zenfs-copy", body);
@@ -52,12 +58,17 @@ std::vector<Thread> Transfer::StartWorkers(unsigned count, const std::function<v
     }
     workers.push_back(*std::move(started));
   }
-  return workers;
 }
 
 void Transfer::NoteWorker(int change) {
   MutexLock lock(mutex_);
   working_ += change;
+}
+
+void Transfer::SetReporting(bool reporting) {
+  MutexLock lock(mutex_);
+  reporting_ = reporting;
+  changed_.NotifyAll();
 }
 
 void Transfer::Work(std::size_t count, const std::function<Status(std::size_t)>& work) {
@@ -84,6 +95,7 @@ void Transfer::Report() {
     MutexLock lock(mutex_);
     paths.swap(paths_);
     notices.swap(notices_);
+    changed_.NotifyAll();
   }
   for (const std::string& line : notices) observer_.OnNotice(line);
   for (const std::string& path : paths) observer_.OnPath(path);
@@ -93,14 +105,21 @@ void Transfer::Report() {
 }
 
 void Transfer::Say(std::string path) {
+  if (::gettid() == owner_) return observer_.OnPath(path);
   MutexLock lock(mutex_);
-  paths_.push_back(std::move(path));
-  changed_.NotifyAll();
+  Queue(paths_, std::move(path));
 }
 
 void Transfer::Notice(std::string line) {
+  if (::gettid() == owner_) return observer_.OnNotice(line);
   MutexLock lock(mutex_);
-  notices_.push_back(std::move(line));
+  Queue(notices_, std::move(line));
+}
+
+// A terminal may take lines more slowly than files are copied.
+void Transfer::Queue(std::vector<std::string>& lines, std::string line) {
+  while (reporting_ && lines.size() >= kQueuedAtMost) changed_.Wait(mutex_);
+  lines.push_back(std::move(line));
   changed_.NotifyAll();
 }
 

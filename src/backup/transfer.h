@@ -5,6 +5,8 @@
 // Notice, Expect, Pump and CheckGoingOn are for the work, from any thread.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -47,6 +49,7 @@ class Transfer {
     bytes_of_ += bytes;
   }
 
+  // While Run reports, they wait if many lines wait for the observer.
   void Say(std::string path) EXCLUDES(mutex_);
   void Notice(std::string line) EXCLUDES(mutex_);
   // kShutdown if the work must end; called for each chunk.
@@ -60,11 +63,14 @@ class Transfer {
 
  private:
   void Work(std::size_t count, const std::function<Status(std::size_t)>& work) EXCLUDES(mutex_);
-  [[nodiscard]] std::vector<Thread> StartWorkers(unsigned count, const std::function<void()>& body)
+  void StartWorkers(unsigned count, const std::function<void()>& body, std::vector<Thread>& workers)
       EXCLUDES(mutex_);
   void NoteWorker(int change) EXCLUDES(mutex_);
   void Report() EXCLUDES(mutex_);
+  void Queue(std::vector<std::string>& lines, std::string line) REQUIRES(mutex_);
+  void SetReporting(bool reporting) EXCLUDES(mutex_);
 
+  const pid_t owner_ = ::gettid();
   TransferObserver& observer_;
   const std::atomic<bool>* const stop_;
   std::atomic<bool> failed_{false};
@@ -78,6 +84,7 @@ class Transfer {
   std::vector<std::string> paths_ GUARDED_BY(mutex_);
   std::vector<std::string> notices_ GUARDED_BY(mutex_);
   int working_ GUARDED_BY(mutex_) = 0;
+  bool reporting_ GUARDED_BY(mutex_) = false;
   Status status_ GUARDED_BY(mutex_);
 };
 

@@ -54,6 +54,46 @@ class TransferTest : public testing::Test, public TransferObserver {
 
 TEST_F(TransferTest, EveryPieceOfWorkIsDoneOnceAndSaid) { ExpectAllIsDoneOnceAndSaid(); }
 
+TEST_F(TransferTest, AnObserverThatIsSlowerThanTheWorkDoesNotMakeLinesPileUp) {
+  std::atomic<std::int64_t> said{0};
+  std::int64_t most = 0;
+  struct SlowObserver : TransferObserver {
+    void OnPath(const std::string&) override { most = std::max(most, said.load() - ++shown); }
+    void OnNotice(const std::string&) override {}
+    void OnProgress(std::uint64_t, std::uint64_t) override {}
+    SlowObserver(std::atomic<std::int64_t>& s, std::int64_t& m) : said(s), most(m) {}
+    std::atomic<std::int64_t>& said;
+    std::int64_t& most;
+    std::int64_t shown = 0;
+  } observer(said, most);
+  Transfer transfer(observer, nullptr);
+  ASSERT_TRUE(transfer
+                  .Run(100'000, 4,
+                       [&](std::size_t i) -> Status {
+                         transfer.Say(std::to_string(i));
+                         ++said;
+                         return {};
+                       })
+                  .ok());
+  EXPECT_EQ(observer.shown, 100'000);
+  EXPECT_LT(most, 1'000);
+}
+
+TEST_F(TransferTest, AnObserverThatThrowsLeavesNoThreadWaiting) {
+  struct ThrowingObserver : TransferObserver {
+    void OnPath(const std::string&) override { throw std::bad_alloc(); }
+    void OnNotice(const std::string&) override {}
+    void OnProgress(std::uint64_t, std::uint64_t) override {}
+  } observer;
+  Transfer transfer(observer, nullptr);
+  EXPECT_THROW(static_cast<void>(transfer.Run(10'000, 4,
+                                              [&](std::size_t i) -> Status {
+                                                transfer.Say(std::to_string(i));
+                                                return {};
+                                              })),
+               std::bad_alloc);
+}
+
 TEST_F(TransferTest, AllWorkIsDoneByTheThreadsThatTheHostAllows) {
   for (int first = 1; first <= 5; ++first) {
     const RefusedThreads refused(first, RefusedThreads::kForEver);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "backup/path_text.h"
 #include "base/counted.h"
 
@@ -13,23 +15,12 @@ constexpr std::size_t kShownBytes = 60;
 
 }  // namespace
 
-std::string TooLongPaths::Reason() const {
-  const std::string others =
-      fmt::format(", and the same is true of {} in this directory", Counted(more, "name"));
-  return fmt::format("its path has {} bytes, more than {}{}; zenfs rename can move it", first.size(),
-                     kMaxPathBytes, more == 0 ? "" : others);
-}
-
-std::string TooLongText(const std::vector<TooLongPaths>& directories) {
-  if (directories.empty()) return "";
-  std::uint64_t names = 0;
-  for (const TooLongPaths& directory : directories) names += 1 + directory.more;
+std::string TooLongText(std::uint64_t names, std::string_view first) {
+  if (names == 0) return "";
   return fmt::format(
       "{} left out, with all below, because of {} of more than {} bytes, first below {}...; zenfs rename can "
-      "move "
-      "directories to where their paths are shorter",
-      Counted(names, "name"), names == 1 ? "a path" : "paths", kMaxPathBytes,
-      std::string_view(directories.front().first).substr(0, kShownBytes));
+      "move directories to where their paths are shorter",
+      Counted(names, "name"), names == 1 ? "a path" : "paths", kMaxPathBytes, first.substr(0, kShownBytes));
 }
 
 Result<VolumeWalk> VolumeWalk::Begin(const Volume& volume, std::string path) {
@@ -39,15 +30,7 @@ Result<VolumeWalk> VolumeWalk::Begin(const Volume& volume, std::string path) {
   return walk;
 }
 
-// Two levels may both have such names: a directory and one below it, whose elements come in turn.
-void VolumeWalk::NoteTooLong(Level& level, const std::string& name) {
-  if (!level.too_long) {
-    level.too_long = too_long_.size();
-    too_long_.push_back({.first = JoinPath(relative_, name)});
-  } else {
-    ++too_long_[*level.too_long].more;
-  }
-}
+bool VolumeWalk::fits() const { return relative_.size() <= kMaxPathBytes; }
 
 Result<const DirectoryEntry*> VolumeWalk::Next() {
   if (enter_ != kNoFile) {
@@ -64,13 +47,9 @@ Result<const DirectoryEntry*> VolumeWalk::Next() {
       continue;
     }
     const DirectoryEntry& entry = level.entries[level.next++];
-    if (relative_.size() + (relative_.empty() ? 0 : 1) + entry.name.size() > kMaxPathBytes) {
-      NoteTooLong(level, entry.name);
-      continue;
-    }
     if (!relative_.empty()) relative_ += '/';
     relative_ += entry.name;
-    if (entry.stat.is_directory) enter_ = entry.stat.id;
+    if (entry.stat.is_directory && fits()) enter_ = entry.stat.id;
     return &entry;
   }
   return nullptr;
@@ -78,26 +57,41 @@ Result<const DirectoryEntry*> VolumeWalk::Next() {
 
 Result<VolumeTree> WalkVolume(const Volume& volume, std::string_view path) {
   VolumeTree tree;
-  const std::string top = NormalizePath(path);
-  ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume.Stat(top));
+  tree.top = NormalizePath(path);
+  ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume.Stat(tree.top));
   if (!stat.is_directory) {
-    tree.files.push_back({top, top.substr(top.rfind('/') + 1), stat});
+    const std::size_t slash = tree.top.rfind('/');
+    tree.files.push_back({tree.paths.Add(kTopNode, std::string_view(tree.top).substr(slash + 1)), stat});
+    tree.top.resize(slash == std::string::npos ? 0 : slash);
     return tree;
   }
-  ZENFS_ASSIGN_OR_RETURN(VolumeWalk walk, VolumeWalk::Begin(volume, top));
+  ZENFS_ASSIGN_OR_RETURN(VolumeWalk walk, VolumeWalk::Begin(volume, tree.top));
+  struct Above {
+    PathNode node;
+    std::optional<std::size_t> too_long{};  // its element of tree.too_long
+  };
+  std::vector<Above> above{{kTopNode}};  // the directories in the path of the walk
   for (;;) {
     ZENFS_ASSIGN_OR_RETURN(const DirectoryEntry* const entry, walk.Next());
-    if (entry == nullptr) break;
-    if (top.empty() && IsRestoresOwn(walk.relative())) {
+    if (entry == nullptr) return tree;
+    above.resize(walk.depth() + 1);
+    auto& [directory, too_long] = above.back();
+    if (tree.top.empty() && IsRestoresOwn(walk.relative())) {
       walk.Skip();
+    } else if (!walk.fits()) {
+      if (too_long) {
+        ++tree.too_long[*too_long].more;
+      } else {
+        too_long = tree.too_long.size();
+        tree.too_long.push_back({tree.paths.Add(directory, entry->name)});
+      }
     } else if (entry->stat.is_directory) {
-      tree.directories.push_back(walk.relative());
+      tree.directories.push_back(tree.paths.Add(directory, entry->name));
+      above.push_back({tree.directories.back()});
     } else {
-      tree.files.push_back({JoinPath(top, walk.relative()), walk.relative(), entry->stat});
+      tree.files.push_back({tree.paths.Add(directory, entry->name), entry->stat});
     }
   }
-  tree.too_long = walk.too_long();
-  return tree;
 }
 
 }  // namespace zenfs

@@ -1,11 +1,12 @@
 // The files and directories below a path of a mounted volume.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backup/path_tree.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -21,19 +22,11 @@ inline constexpr std::string_view kRestoreRecord = ".zenfs_restore.log";
   return name == kRestoreStaging || name == kRestoreRecord;
 }
 
-// Names of one directory that a walk left out, with all that is below them.
-struct TooLongPaths {
-  std::string first;       // relative path of the first name
-  std::uint64_t more = 0;  // further names in the same directory
-
-  std::string Reason() const;
-};
-// One line about all of them; empty if there are none.
-[[nodiscard]] std::string TooLongText(const std::vector<TooLongPaths>& directories);
+// One line about names that a walk left out because their paths are too long; empty if there are none. `first`: the path of one.
+[[nodiscard]] std::string TooLongText(std::uint64_t names, std::string_view first);
 
 // Visits all names below a directory: depth first, by name, each directory before its content. The cost is linear in the
-// number of names, at any depth. A volume of an earlier version may have paths without limit; names whose relative path is
-// longer than kMaxPathBytes are left out.
+// number of names, at any depth.
 class VolumeWalk {
  public:
   // `volume` must outlive the walk. `path` is normalised. Errors: those of Volume::List.
@@ -42,47 +35,55 @@ class VolumeWalk {
   // The next name; null after the last. It is valid until the next call. Names that a writer deletes meanwhile may be missing.
   [[nodiscard]] Result<const DirectoryEntry*> Next();
   const std::string& relative() const { return relative_; }  // of that name, below the directory of the walk
+  // The number of directories in relative().
+  std::size_t depth() const { return levels_.size() - 1; }
+  // False if relative() is longer than kMaxPathBytes. A volume of an earlier version may have paths without limit. What is below
+  // such a directory is not visited.
+  [[nodiscard]] bool fits() const;
   // Leaves out the content of the directory that Next returned.
   void Skip() { enter_ = kNoFile; }
-
-  // One element for each directory, so far.
-  const std::vector<TooLongPaths>& too_long() const { return too_long_; }
 
  private:
   struct Level {
     std::vector<DirectoryEntry> entries;
     std::size_t next = 0;
-    std::size_t path_bytes = 0;             // of the directory's relative path
-    std::optional<std::size_t> too_long{};  // the element of too_long_ for this directory
+    std::size_t path_bytes = 0;  // of the directory's relative path
   };
 
   VolumeWalk(const Volume& volume, std::string path) : volume_(&volume), path_(std::move(path)) {}
-  void NoteTooLong(Level& level, const std::string& name);
 
   const Volume* volume_;
   std::string path_;
   std::string relative_;
   FileId enter_ = kNoFile;  // the directory at relative_, if it is to be visited next
   std::vector<Level> levels_;
-  std::vector<TooLongPaths> too_long_;
 };
 
 struct VolumeFile {
-  std::string path;      // path in the volume, normalised
-  std::string relative;  // path below the requested path
+  PathNode node;
   FileStat stat;
 };
 
+// Names of one directory whose paths are too long, with all that is below them.
+struct TooLongNames {
+  PathNode first;
+  std::uint64_t more = 0;  // further names in the same directory
+};
+
 struct VolumeTree {
-  std::vector<VolumeFile> files;         // directory by directory, sorted by name
-  std::vector<std::string> directories;  // values of `relative`; parents first
-  std::vector<TooLongPaths> too_long;    // left out
+  std::string top;                // path in the volume, normalised, of the directory that `paths` is below
+  PathTree paths;                 // numbered in the order of the walk
+  std::vector<VolumeFile> files;  // directory by directory, sorted by name
+  std::vector<PathNode> directories;   // parents first
+  std::vector<TooLongNames> too_long;  // left out; one element for each directory
+
+  // The path in the volume, normalised.
+  std::string PathOf(PathNode node) const { return paths.PathBelow(top, node); }
 };
 
 // All files and directories that are below `path` during this call; those that a writer deletes
-// meanwhile may be missing. If `path` is a file: that file alone, with its last component as
-// `relative`. Leaves out the files that an interrupted restore keeps for itself. Errors: kNotFound
-// for `path` itself.
+// meanwhile may be missing. If `path` is a file: that file alone, below its directory. Leaves out the files that an interrupted
+// restore keeps for itself. Errors: kNotFound for `path` itself.
 [[nodiscard]] Result<VolumeTree> WalkVolume(const Volume& volume, std::string_view path);
 
 }  // namespace zenfs

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <climits>
 #include <memory>
+#include <system_error>
 
 #include "base/shared_memory.h"
 #include "base/sync_point.h"
@@ -127,6 +128,8 @@ bool IsInnerPath(std::string_view path) {
 bool IsUnfitName(const Error& error) {
   return error.os_errno() == ENAMETOOLONG || error.os_errno() == EINVAL || error.os_errno() == EILSEQ;
 }
+
+std::string UnfitReason(const Error& error) { return std::generic_category().message(error.os_errno()); }
 
 HostDirectory::WithoutOpenat2ForTests::WithoutOpenat2ForTests() { ++without_openat2; }
 HostDirectory::WithoutOpenat2ForTests::~WithoutOpenat2ForTests() { --without_openat2; }
@@ -343,9 +346,9 @@ Result<HostFile> HostDirectory::Create(const std::string& relative, mode_t mode)
 }
 
 Result<HostFile> HostDirectory::Replace(const std::string& relative, const std::string& temporary,
-                                        std::string_view text, mode_t mode) const {
+                                        mode_t mode, const std::function<Status(HostFile&)>& write) const {
   ZENFS_ASSIGN_OR_RETURN(HostFile file, Create(temporary, mode));
-  ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(text)));
+  ZENFS_RETURN_IF_ERROR(write(file));
   ZENFS_RETURN_IF_ERROR(file.Sync());
   ZENFS_RETURN_IF_ERROR(Rename(temporary, relative));
   const std::size_t slash = relative.rfind('/');

@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ namespace zenfs {
 // True if the host can't have the name or path of the error: too long, or with bytes that its file system does not take. It
 // can have other names all the same.
 [[nodiscard]] bool IsUnfitName(const Error& error);
+// The reason of such an error, without the path.
+[[nodiscard]] std::string UnfitReason(const Error& error);
 
 // True for a directory of root or of this process's user in which no other user can replace a file: it is not writable by
 // all, or has the sticky bit.
@@ -81,10 +84,11 @@ class HostDirectory {
   [[nodiscard]] Result<HostFile> Create(const std::string& relative, mode_t mode) const;
   // Creates a file for reading and writing. Errors: kExists if the name exists.
   [[nodiscard]] Result<HostFile> CreateNew(const std::string& relative, mode_t mode) const;
-  // Replaces the content of the file with `text`. Even after a crash, the file has either its old content or all of `text`.
-  // `temporary` must be in the same file system. Returns the open file; appends follow the text.
+  // Replaces the content of the file with what `write` appends to its argument. Even after a crash, the file has either its old
+  // content or all of the new one. `temporary` must be in the same file system. Returns the open file; appends follow the content.
+  // Errors: those of `write` too.
   [[nodiscard]] Result<HostFile> Replace(const std::string& relative, const std::string& temporary,
-                                         std::string_view text, mode_t mode) const;
+                                         mode_t mode, const std::function<Status(HostFile&)>& write) const;
 
   // An existing directory keeps its mode. Errors: kNotADirectory if something else has the name.
   [[nodiscard]] Status MakeDirectory(const std::string& relative, mode_t mode) const;

@@ -27,6 +27,10 @@ Code HostCodeOf(const Outcome& result) {
 }
 
 // With openat2 and without it.
+auto Write(std::string_view text) {
+  return [text](HostFile& file) { return file.Append(AsBytes(text)); };
+}
+
 class HostDirectoryTest : public testing::TestWithParam<bool> {
  protected:
   HostDirectoryTest() {
@@ -73,7 +77,7 @@ TEST_P(HostDirectoryTest, NothingIsReachedThroughALink) {
                                    HostCodeOf(d.List("a/b")),
                                    HostCodeOf(d.Create("a/b/file", 0600)),
                                    HostCodeOf(d.CreateNew("a/b/new", 0600)),
-                                   HostCodeOf(d.Replace("a/b/file", "temporary", "text", 0600)),
+                                   HostCodeOf(d.Replace("a/b/file", "temporary", 0600, Write("text"))),
                                    HostCodeOf(d.MakeDirectory("a", 0700)),
                                    HostCodeOf(d.MakeDirectory("a/c", 0700)),
                                    HostCodeOf(d.Rename("moved/b/file", "a/b/file")),
@@ -147,7 +151,7 @@ TEST_P(HostDirectoryTest, PipesSocketsAndDevicesAreNotOpened) {
 TEST_P(HostDirectoryTest, ModesDoNotDependOnTheUmask) {
   const mode_t before = ::umask(0077);
   ASSERT_TRUE(directory_->CreateNew("a/private", 0600).has_value());
-  ASSERT_TRUE(directory_->Replace("a/shared", "a/temporary", "text", 0640).has_value());
+  ASSERT_TRUE(directory_->Replace("a/shared", "a/temporary", 0640, Write("text")).has_value());
   ASSERT_TRUE(directory_->MakeDirectory("a/own", 0700).ok());
   ASSERT_TRUE(directory_->MakeDirectory("a/group", 0750).ok());
   ASSERT_TRUE(HostDirectory::OpenOrMake(top_ + "/made", 0755).has_value());
@@ -252,7 +256,7 @@ TEST_P(HostDirectoryTest, AFileIsRenamedAndLinkedIntoAnotherDirectory) {
 }
 
 TEST_P(HostDirectoryTest, AReplacedFileCanBeAppendedTo) {
-  auto file = directory_->Replace("a/text", "temporary", "one", 0600);
+  auto file = directory_->Replace("a/text", "temporary", 0600, Write("one"));
   ASSERT_TRUE(file.has_value());
   EXPECT_EQ(file->path(), top_ + "/a/text");
   fs::rename(top_ + "/a/text", top_ + "/a/renamed");

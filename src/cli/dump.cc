@@ -54,9 +54,12 @@ class DumpAction : public Action {
     ZENFS_RETURN_IF_ERROR(PrintFiles(*volume, tree, out));
     out.Close();
     out.OpenArray("directories");
-    for (const std::string& directory : tree.directories) out.Element(directory);
+    for (const PathNode directory : tree.directories) out.Element(tree.paths.PathOf(directory));
     out.Close();
-    const std::string left_out = TooLongText(tree.too_long);
+    std::uint64_t too_long = 0;
+    for (const TooLongNames& names : tree.too_long) too_long += 1 + names.more;
+    const std::string left_out =
+        too_long == 0 ? "" : TooLongText(too_long, tree.paths.PathOf(tree.too_long.front().first));
     if (!left_out.empty()) out.Member("left_out", left_out);
     out.End();
     if (!left_out.empty()) console.PrintNote("dump", left_out);
@@ -74,14 +77,15 @@ class DumpAction : public Action {
     for (auto first = names.begin(); first != names.end();) {
       const auto last = std::find_if(first, names.end(),
                                      [&](const VolumeFile* file) { return id_of(file) != id_of(*first); });
-      ZENFS_RETURN_IF_ERROR(PrintFile(volume, {first, last}, out));
+      ZENFS_RETURN_IF_ERROR(PrintFile(volume, tree, {first, last}, out));
       first = last;
     }
     return {};
   }
 
-  static Status PrintFile(const Volume& volume, std::span<const VolumeFile* const> names, JsonStream& out) {
-    const auto layout = volume.Layout(names.front()->path);
+  static Status PrintFile(const Volume& volume, const VolumeTree& tree,
+                          std::span<const VolumeFile* const> names, JsonStream& out) {
+    const auto layout = volume.Layout(tree.PathOf(names.front()->node));
     if (!layout && layout.error().code() == Code::kNotFound) return {};  // deleted by a concurrent writer
     if (!layout) return Fail(layout.error());
     const FileStat& stat = names.front()->stat;
@@ -90,7 +94,7 @@ class DumpAction : public Action {
     out.Member("size", stat.size);
     out.Member("hint", static_cast<int>(stat.lifetime));
     out.OpenArray("filename");
-    for (const VolumeFile* name : names) out.Element(name->path);
+    for (const VolumeFile* name : names) out.Element(tree.PathOf(name->node));
     out.Close();
     PrintExtents("extents", layout->extents, out);
     PrintExtents("frames", layout->frames, out);

@@ -92,13 +92,19 @@ class ListAction : public Action {
  private:
   Status ListDirectory(const Volume& volume, const std::string& path, Listing& listing) const {
     ZENFS_ASSIGN_OR_RETURN(VolumeWalk walk, VolumeWalk::Begin(volume, path));
+    std::uint64_t too_long = 0;
+    std::string first_too_long;
     for (;;) {
       ZENFS_ASSIGN_OR_RETURN(const DirectoryEntry* const entry, walk.Next());
       if (entry == nullptr) break;
-      listing.Add(walk.relative(), entry->stat);
+      if (walk.fits()) {
+        listing.Add(walk.relative(), entry->stat);
+      } else if (++too_long == 1) {
+        first_too_long = walk.relative();
+      }
       if (!recursive_) walk.Skip();
     }
-    listing.End(TooLongText(walk.too_long()));
+    listing.End(TooLongText(too_long, first_too_long));
     return {};
   }
 

@@ -143,10 +143,10 @@ class VolumeTest : public testing::Test {
   }
 
   // Leaves the volume mounted, with a tree that is deeper than a path can lead.
-  void AddDeepTree(std::uint64_t depth, const std::string& name = "d") {
+  void AddDeepTree(std::uint64_t depth, const std::string& name = "d", std::uint64_t more = 0) {
     ASSERT_TRUE(IsOk(volume_->Unmount()));
     volume_.reset();
-    ASSERT_TRUE(IsOk(MakeDeepTree(*device_, depth, name)));
+    ASSERT_TRUE(IsOk(MakeDeepTree(*device_, depth, name, more)));
     Mount();
   }
 

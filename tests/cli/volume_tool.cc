@@ -10,7 +10,7 @@
 //                              sync P | close P             of a file that append keeps open
 //                              truncate P BYTES
 //   volume_tool device PATH    write ZONE BYTES SEED
-//                              deep DEPTH NAME      adds a chain of directories, which paths may be too long to lead into
+//                              deep DEPTH NAME [N]  adds a chain of directories, which paths may be too long to lead into, with N more files at its end
 //                              files COUNT     of a fresh volume: /dir-N/N.sst, each of one block of zeros. Commits many at once,
 //                                              because a sync of each would take minutes for a million
 //                              damage NAMES EXTENTS    of a fresh volume: a file with NAMES long names, whose EXTENTS extents are
@@ -203,15 +203,17 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   std::uint64_t seed = 0;
   words >> verb;
   if (verb == "deep" && words >> bytes >> name) {
-    ZENFS_RETURN_IF_ERROR(MakeDeepTree(device, bytes, name));
+    std::uint64_t more = 0;
+    words >> more;
+    ZENFS_RETURN_IF_ERROR(MakeDeepTree(device, bytes, name, more));
     return 0;
   }
   if (verb == "files" && words >> bytes) return MakeFiles(device, bytes);
   if (verb == "damage" && words >> bytes >> seed) return MakeDamage(device, bytes, seed);
   if (verb != "write" || !(words >> zone >> bytes >> seed)) {
-    return Fail(
-        Code::kInvalidArgument,
-        "the requests are: write ZONE BYTES SEED, files COUNT, deep DEPTH NAME, damage NAMES EXTENTS");
+    return Fail(Code::kInvalidArgument,
+                "the requests are: write ZONE BYTES SEED, files COUNT, deep DEPTH NAME [FILES], damage NAMES "
+                "EXTENTS");
   }
   const auto data = Pattern(bytes, seed);
   AlignedBuffer buffer(bytes);

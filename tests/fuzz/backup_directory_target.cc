@@ -10,6 +10,7 @@
 
 #include "backup/backup.h"
 #include "backup/backup_destination.h"
+#include "backup/path_tree_rig.h"
 #include "backup/restore.h"
 #include "backup_tree.h"
 #include "base/crc32c.h"
@@ -90,9 +91,11 @@ class DirectoryRun {
     if (!done) return;
     const auto directory = HostDirectory::Open(tree_.path());
     Require(directory.has_value(), "a backup is there");
-    const auto manifest = ReadManifest(*directory);
+    PathTree paths;
+    const auto manifest = ReadManifest(*directory, paths);
     Require(manifest && manifest->complete, "a backup that succeeded is complete");
-    for (const auto& [path, file] : manifest->files) {
+    for (const auto& [node, file] : manifest->files) {
+      const std::string path = paths.PathOf(node);
       Require(tree_.IsFile(path), "a backup consists of files: " + path);
       const auto source = volume.OpenForRead(path);
       Require(source.has_value(), "what is in a backup is in the volume: " + path);
@@ -134,6 +137,7 @@ class DirectoryRun {
 struct RealBackup {
   std::map<std::string, std::string> files;
   Manifest manifest;
+  PathTree paths;  // with TreeNames
 };
 
 // A volume with a file of each shape in a directory of its own, and a short file at the top. More
@@ -173,9 +177,11 @@ RealBackup MakeRealBackup(BackupTree& tree, ImageDevice& device) {
     SilentObserver observer;
     const auto made = RunBackup(volume, {.destination = tree.path(), .path = ""}, observer);
     Require(made.has_value(), "a backup can be made: " + (made ? "" : made.error().ToString()));
-    const auto manifest = ReadManifest(*HostDirectory::Open(tree.path()));
+    const auto manifest = ReadManifest(*HostDirectory::Open(tree.path()), real.paths);
     real.manifest = *manifest;
   });
+  for (const std::string& name : TreeNames()) AddPath(real.paths, name);
+  for (const std::string name : {"CURRENT/below", "new/deep"}) AddPath(real.paths, name);
   for (const std::string& name : TreeNames()) {
     if (std::string text; tree.Read(name, text)) real.files[name] = text;
   }
@@ -186,6 +192,7 @@ RealBackup MakeRealBackup(BackupTree& tree, ImageDevice& device) {
 void PutManifest(BackupTree& tree, const RealBackup& real, std::uint8_t how, ByteView bytes) {
   const std::string name(kManifestFile);
   Manifest manifest = real.manifest;
+  const auto node_of = [&](std::string_view path) { return *real.paths.Find(path); };
   switch (how % 8) {
     case 0: return;
     case 1: tree.Put(name, AsText(bytes)); return;
@@ -195,26 +202,31 @@ void PutManifest(BackupTree& tree, const RealBackup& real, std::uint8_t how, Byt
       for (const std::string& path : TreeNames()) {
         std::string text;
         if (tree.Read(path, text))
-          manifest.files[path] = {.id = 9, .size = text.size(), .crc32c = Crc32c(AsBytes(text))};
+          manifest.files[node_of(path)] = {.id = 9, .size = text.size(), .crc32c = Crc32c(AsBytes(text))};
       }
       break;
     }
     case 4:  // with names that are not allowed
-      for (const std::string& path : TreeNames()) manifest.files[path] = {.id = 9, .size = 8};
+      manifest.directories.insert(node_of(kBackupStaging));
+      for (const std::string& path : TreeNames()) manifest.files[node_of(path)] = {.id = 9, .size = 8};
       break;
     case 5:  // of the files outside
-      for (auto& [path, file] : manifest.files) {
-        const std::string outside = BackupTree::OutsideText(path);
+      for (auto& [node, file] : manifest.files) {
+        const std::string outside = BackupTree::OutsideText(real.paths.PathOf(node));
         file.size = outside.size();
         file.crc32c = Crc32c(AsBytes(outside));
       }
       break;
     case 6:
-      for (auto& [path, file] : manifest.files) file.size += 1;
+      for (auto& [node, file] : manifest.files) file.size += 1;
       break;
-    default: manifest.directories.insert({"CURRENT/below", "new/deep", std::string(kBackupStaging)}); break;
+    default:
+      for (const std::string_view path :
+           {std::string_view("CURRENT"), std::string_view("CURRENT/below"), std::string_view("new"),
+            std::string_view("new/deep"), kBackupStaging})
+        manifest.directories.insert(node_of(path));
   }
-  std::string text = ManifestText(manifest);
+  std::string text = ManifestText(manifest, real.paths);
   // Inserts other bytes somewhere in it.
   if (!bytes.empty() && how >= 128) text.insert(how * 7 % text.size(), AsText(bytes));
   tree.Put(name, text);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "backup/manifest.h"
+#include "backup/path_tree_rig.h"
 #include "cli/command_line.h"
 #include "model/edit.h"
 #include "seeds.h"
@@ -58,20 +59,22 @@ void WriteManifests(SeedWriter& writer) {
                      .volume = *Uuid::Parse("11234567-89ab-4cde-8f01-23456789abcd"),
                      .path = "db",
                      .started_seconds = 1'700'000'000};
-  writer.Write("manifest", "begun", ManifestText(manifest));
-  manifest.directories = {"db", "db/sub"};
-  manifest.files["db/000012.sst"] = {.id = 12, .size = 4096, .mtime_seconds = 9, .crc32c = 0xdeadbeef};
-  manifest.files["db/odd \x01\xff%name"] = {.id = 13, .size = 0, .lifetime = Lifetime::kLong};
+  PathTree paths;
+  writer.Write("manifest", "begun", ManifestText(manifest, paths));
+  manifest.directories = {AddPath(paths, "db"), AddPath(paths, "db/sub")};
+  manifest.files[AddPath(paths, "db/000012.sst")] = {
+      .id = 12, .size = 4096, .mtime_seconds = 9, .crc32c = 0xdeadbeef};
+  manifest.files[AddPath(paths, "db/odd \x01\xff%name")] = {.id = 13, .size = 0, .lifetime = Lifetime::kLong};
   manifest.complete = true;
-  const std::string text = ManifestText(manifest);
+  const std::string text = ManifestText(manifest, paths);
   writer.Write("manifest", "complete", text);
   writer.Write("manifest", "torn", std::string_view(text).substr(0, text.size() - 7));
   std::string deep = "d";
   while (deep.size() + 2 <= kMaxPathBytes) deep += "/d";
   for (const std::string& path :
        {deep, deep + "/d", std::string(kMaxNameBytes, 'n'), std::string(kMaxNameBytes + 1, 'n')}) {
-    manifest.directories = {path};
-    writer.Write("manifest", fmt::format("path-{}", path.size()), ManifestText(manifest));
+    manifest.directories = {AddPath(paths, path)};
+    writer.Write("manifest", fmt::format("path-{}", path.size()), ManifestText(manifest, paths));
   }
   writer.Write(
       "manifest", "record",
