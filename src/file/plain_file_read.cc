@@ -43,24 +43,35 @@ DeviceRead PrepareRead(const PlainFileParts& file, std::uint64_t offset, ByteSpa
   return read;
 }
 
-// A read of which a part comes from the device.
+// A read of which a part comes from the device. It does not keep its view, and so pins no zone: a caller may let it stand for
+// minutes, and the collector needs the zones.
 class StartedRead final : public PendingRead {
  public:
-  StartedRead(ReadPool& reads, DeviceRead read, std::uint64_t offset, ByteSpan into)
-      : read_(std::move(read)),
-        request_{.offset = offset, .into = into.first(read_.from_device), .status = {}},
+  // `file` outlives it.
+  StartedRead(const PlainFile& file, ReadPool& reads, const DeviceRead& read, std::uint64_t offset,
+              ByteSpan into)
+      : file_(file),
+        view_(read.view),
+        total_(read.total),
+        into_(into),
+        request_{.offset = offset, .into = into.first(read.from_device), .status = {}},
         batch_(reads.Lend()) {
-    batch_->Start(read_.view->extents, std::span(&request_, 1));
+    batch_->Start(read.view->extents, std::span(&request_, 1));
   }
 
   Result<std::size_t> Finish() override {
     batch_->Finish();
+    // A view that is still there was there all the time, so no zone was reset under the read.
+    if (view_.expired()) return file_.Read(request_.offset, into_, ReadSource::kDevice);
     ZENFS_RETURN_IF_ERROR(request_.status);
-    return read_.total;
+    return total_;
   }
 
  private:
-  const DeviceRead read_;
+  const PlainFile& file_;
+  const std::weak_ptr<const FileView> view_;
+  const std::size_t total_;
+  const ByteSpan into_;
   ReadRequest request_;
   ReadPool::Lease batch_;
 };
@@ -68,20 +79,14 @@ class StartedRead final : public PendingRead {
 // The host's cache reads ahead; the bytes are copied at the end.
 class CachedAheadRead final : public PendingRead {
  public:
-  CachedAheadRead(ZonedDevice& device, DeviceRead read, std::uint64_t offset, ByteSpan into)
-      : device_(device), read_(std::move(read)), offset_(offset), into_(into) {
-    AdviseExtents(device_, read_.view->extents, offset_, read_.from_device, CacheAdvice::kWillNeed);
-  }
+  // `file` outlives it.
+  CachedAheadRead(const PlainFile& file, std::uint64_t offset, ByteSpan into)
+      : file_(file), offset_(offset), into_(into) {}
 
-  Result<std::size_t> Finish() override {
-    ZENFS_RETURN_IF_ERROR(ReadExtents(device_, read_.view->extents, offset_, into_.first(read_.from_device),
-                                      ReadSource::kCache));
-    return read_.total;
-  }
+  Result<std::size_t> Finish() override { return file_.Read(offset_, into_, ReadSource::kCache); }
 
  private:
-  ZonedDevice& device_;
-  const DeviceRead read_;
+  const PlainFile& file_;
   const std::uint64_t offset_;
   const ByteSpan into_;
 };
@@ -132,12 +137,16 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests, ReadSource source) con
 
 std::unique_ptr<PendingRead> PlainFile::StartRead(std::uint64_t offset, ByteSpan into,
                                                   ReadSource source) const {
-  DeviceRead read = PrepareRead(file_, offset, into);
+  const DeviceRead read = PrepareRead(file_, offset, into);
   if (read.from_device == 0) return std::make_unique<FinishedRead>(read.total);
   ZonedDevice& device = *file_.deps.device;
-  if (source == ReadSource::kCache && device.host_cache() != nullptr)
-    return std::make_unique<CachedAheadRead>(device, std::move(read), offset, into);
-  return std::make_unique<StartedRead>(*file_.deps.reads, std::move(read), offset, into);
+  if (source == ReadSource::kCache && device.host_cache() != nullptr) {
+    AdviseExtents(device, read.view->extents, offset, read.from_device, CacheAdvice::kWillNeed);
+    return std::make_unique<CachedAheadRead>(*this, offset, into);
+  }
+  ReadPool& reads = *file_.deps.reads;
+  if (!reads.MayStart()) return std::make_unique<FinishedRead>(Read(offset, into, source));
+  return std::make_unique<StartedRead>(*this, reads, read, offset, into);
 }
 
 void PlainFile::Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const {

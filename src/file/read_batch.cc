@@ -175,20 +175,20 @@ std::unique_ptr<ReadBatch> ReadPool::TakeIdle() {
   std::unique_ptr<ReadBatch> given_up;  // its destructor may wait for the device: after the lock
   {
     MutexLock lock(mutex_);
-    if (!idle_.empty()) {
-      std::unique_ptr<ReadBatch> batch = std::move(idle_.back());
-      idle_.pop_back();
-      return batch;
+    if (!given_up_.empty()) {
+      given_up = std::move(given_up_.front());
+      given_up_.erase(given_up_.begin());
     }
-    if (given_up_.empty()) return nullptr;
-    given_up = std::move(given_up_.front());
-    given_up_.erase(given_up_.begin());
   }
   // Without the lock: the outcome of a command may be one more command.
-  if (given_up->TryAbandon()) return given_up;
+  if (given_up != nullptr && given_up->TryAbandon()) return given_up;
   MutexLock lock(mutex_);
-  if (given_up_.size() < kGivenUpMax) given_up_.insert(given_up_.begin(), std::move(given_up));
-  return nullptr;
+  if (given_up != nullptr && given_up_.size() < kGivenUpMax)
+    given_up_.insert(given_up_.begin(), std::move(given_up));
+  if (idle_.empty()) return nullptr;
+  std::unique_ptr<ReadBatch> batch = std::move(idle_.back());
+  idle_.pop_back();
+  return batch;
 }
 
 ReadPool::Lease ReadPool::Lend() {

@@ -43,7 +43,7 @@ class ReadBatch {
  private:
   // Commands in flight on the queue that is kept: more than RocksDB reads at once (MultiGetContext::MAX_BATCH_SIZE).
   static constexpr std::size_t kKeptDepth = 64;
-  static constexpr std::size_t kKeptBounceBytes = 1 << 20;
+  static constexpr std::size_t kKeptBounceBytes = 256 << 10;
   static constexpr std::size_t kInPlace = std::numeric_limits<std::size_t>::max();
 
   // One device read. If it is not in place, whole blocks go to bounce_, and their bytes from `skip` on are copied to `copy_to`.
@@ -87,6 +87,8 @@ class ReadPool {
   static constexpr std::size_t kIdleMax = 64;
   // Who gives up more reads than this at once waits for the oldest.
   static constexpr std::size_t kGivenUpMax = 64;
+  // Each batch of a kernel's device has a ring, and so a descriptor.
+  static constexpr std::size_t kLentMax = 256;
 
   class Return {
    public:
@@ -103,10 +105,12 @@ class ReadPool {
   ~ReadPool();  // waits for the device
 
   [[nodiscard]] Lease Lend() EXCLUDES(mutex_);
-  ZonedDevice& device() const { return device_; }
+  // False if so many batches are lent that no caller should keep one more.
+  bool MayStart() const { return lent_.load(std::memory_order_relaxed) < kLentMax; }
 
  private:
-  // One that was used before and has no command in flight; null if there is none.
+  // One that was used before and has no command in flight; null if there is none. Looks at the oldest of those that were given up,
+  // so that their memory does not stay.
   std::unique_ptr<ReadBatch> TakeIdle() EXCLUDES(mutex_);
   void TakeBack(std::unique_ptr<ReadBatch> batch) EXCLUDES(mutex_);
 

@@ -24,6 +24,12 @@ class MountGate {
       return Unmounted();
     return entry;
   }
+  // For a call that has entered before: kShutdown in a forked child.
+  [[nodiscard]] Status CheckNotForked() const {
+    if (fork_guard_.InChild()) [[unlikely]]
+      return Forked();
+    return {};
+  }
   // Refuses new calls and waits until those inside have ended. In a forked child, or if the gate is already closed, does
   // nothing and returns false: then the caller has nothing to unmount.
   [[nodiscard]] bool Close();

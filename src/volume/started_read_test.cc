@@ -1,5 +1,7 @@
 // Reads that were started and end later, on a device that reads as late as it may: when somebody waits.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <deque>
@@ -7,6 +9,7 @@
 #include "base/thread.h"
 #include "device/forwarding_device.h"
 #include "file/read_batch.h"
+#include "testing/empty_zone.h"
 #include "testing/immediate_queue.h"
 #include "testing/random_bytes.h"
 #include "volume/volume_test_util.h"
@@ -108,6 +111,35 @@ TEST_F(StartedReadTest, TheFileMayBeClosedDeletedAndItsZonesReused) {
   EXPECT_EQ(Found(read->Finish()), text_);
 }
 
+// A caller may let a read stand for as long as it likes.
+TEST_F(StartedReadTest, ItPinsNoZoneAndFindsTheFileWhereItWasMovedTo) {
+  const auto file = Open("a.sst");
+  const auto zone_of_a = [&] {
+    return volume_->info().geometry.ZoneOf(volume_->Layout("a.sst")->extents.front().place);
+  };
+  const ZoneId zone = zone_of_a();
+  for (int i = 0; volume_->Zones()[zone.value].phase != ZonePhase::kFull; ++i) {
+    ASSERT_LT(i, 100);
+    Put(std::to_string(i) + ".sst", RandomBytes(100'000, i));
+  }
+  const auto read = Start(*file);
+  ASSERT_TRUE(IsOk(EmptyZone(*volume_, zone)));
+  ASSERT_NE(zone_of_a(), zone);
+  for (int i = 0; volume_->Zones()[zone.value].phase != ZonePhase::kEmpty; ++i) {
+    ASSERT_LT(i, 1'000) << "the read pins the zone";
+    SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(Found(read->Finish()), text_);
+}
+
+TEST_F(StartedReadTest, ManyThatStandDoNotTakeAllDescriptors) {
+  const auto file = Open("a.sst");
+  std::vector<std::unique_ptr<PendingRead>> reads;
+  for (std::size_t i = 0; i < ReadPool::kLentMax + 10; ++i) reads.push_back(Start(*file));
+  EXPECT_LE(late_->queues, static_cast<int>(ReadPool::kLentMax) + 1);
+  for (const auto& read : reads) EXPECT_EQ(Found(read->Finish()), text_);
+}
+
 TEST_F(StartedReadTest, OneThatIsGivenUpDoesNotWaitAndWritesNothing) {
   const auto file = Open("a.sst");
   const int before = late_->reads;
@@ -117,6 +149,26 @@ TEST_F(StartedReadTest, OneThatIsGivenUpDoesNotWaitAndWritesNothing) {
   EXPECT_EQ(late_->reads, before + 1) << "the oldest must end before there are more";
   EXPECT_EQ(found_, std::string(found_.size(), '?'));
   EXPECT_EQ(Found(Start(*file)->Finish()), text_);
+}
+
+// RocksDB's iterators of the child give their reads up.
+TEST_F(StartedReadTest, AForkedChildNeitherWaitsForItNorTakesItsCompletion) {
+  const auto file = Open("a.sst");
+  auto read = Start(*file);
+  auto given_up = Start(*file);
+  const int before = late_->reads;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // a call that blocks kills the child, and fails the test
+    const bool refused = CodeOf(read->Finish()) == Code::kShutdown;
+    read.reset();
+    given_up.reset();
+    ::_exit(refused && late_->reads == before ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(Found(read->Finish()), text_);
 }
 
 TEST_F(StartedReadTest, AnUnmountWaitsForIt) {

@@ -2,32 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 namespace zenfs {
 namespace {
 
 // PlainFile does not know the id of its file.
 Error OfFile(const Error& error, FileId id) { return error.With(fmt::format("file {}", id.value)); }
 
-// A read of a plain file, which counts in the metrics with the time that the caller spent in it.
+// A read of a plain file, which counts in the metrics with the time that the caller spent in it. In a forked child it fails, and
+// what it holds stays: the locks of the pool may be held for ever, and the queue is the parent's.
 class CountedRead final : public PendingRead {
  public:
   CountedRead(std::shared_ptr<WriterMount> mount, Gate::Entry entry, std::shared_ptr<OpenFile> file,
               std::uint64_t offset, ByteSpan into, ReadSource source)
-      : mount_(std::move(mount)), entry_(std::move(entry)), file_(std::move(file)) {
+      : held_(new Held{std::move(mount), std::move(entry), std::move(file), {}}) {
     const SteadyTime begin = SteadyNow();
-    read_ = file_->plain->StartRead(offset, into, source);
+    held_->read = held_->file->plain->StartRead(offset, into, source);
     spent_ = SteadyNow() - begin;
+  }
+  ~CountedRead() override {
+    if (!held_->mount->CheckNotForked().ok()) std::ignore = held_.release();
   }
 
   Result<std::size_t> Finish() override {
+    ZENFS_RETURN_IF_ERROR(held_->mount->CheckNotForked());
     const SteadyTime begin = SteadyNow();
-    Result<std::size_t> read = read_->Finish();
-    Metrics& metrics = mount_->metrics();
+    Result<std::size_t> read = held_->read->Finish();
+    Metrics& metrics = held_->mount->metrics();
     metrics.Count(Operation::kRead);
     metrics.Time(Operation::kRead, spent_ + (SteadyNow() - begin));
     if (!read) {
       metrics.CountError(Operation::kRead);
-      return Fail(OfFile(read.error(), file_->id));
+      return Fail(OfFile(read.error(), held_->file->id));
     }
     metrics.CountBytes(Operation::kRead, *read);
     return read;
@@ -35,11 +42,15 @@ class CountedRead final : public PendingRead {
 
  private:
   // In the order of their dependence: the read ends first.
-  const std::shared_ptr<WriterMount> mount_;
-  const Gate::Entry entry_;
-  const std::shared_ptr<OpenFile> file_;
+  struct Held {
+    std::shared_ptr<WriterMount> mount;
+    Gate::Entry entry;
+    std::shared_ptr<OpenFile> file;
+    std::unique_ptr<PendingRead> read;
+  };
+
+  std::unique_ptr<Held> held_;
   std::chrono::nanoseconds spent_{};
-  std::unique_ptr<PendingRead> read_;
 };
 
 }  // namespace

@@ -25,6 +25,8 @@ class WriterMount {
 
   // Errors: those of MountGate::Enter.
   [[nodiscard]] Result<Gate::Entry> Enter() const { return gate_.Enter(); }
+  // Errors: those of MountGate::CheckNotForked.
+  [[nodiscard]] Status CheckNotForked() const { return gate_.CheckNotForked(); }
   // Errors: also that of CommitEffects::health, once the volume must not write any more.
   [[nodiscard]] Result<Gate::Entry> EnterToWrite() const;
 

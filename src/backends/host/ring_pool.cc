@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <system_error>
+#include <tuple>
 
 #include "backends/host/piece_cursor.h"
 #include "base/assert.h"
@@ -31,8 +32,11 @@ int MakeRing(unsigned depth, RingPool::Entries entries, io_uring*& made) {
   int error =
       io_uring_queue_init(depth, ring.get(), size | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
   if (error == -EINVAL) error = io_uring_queue_init(depth, ring.get(), size);
-  if (error == 0) made = ring.release();
-  return error;
+  if (error != 0) return error;
+  // A forked child must not take the parent's completions. If the kernel refuses, nothing else is lost.
+  std::ignore = io_uring_ring_dontfork(ring.get());
+  made = ring.release();
+  return 0;
 }
 
 // True if the resource is only temporarily short.
