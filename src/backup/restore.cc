@@ -8,6 +8,7 @@
 #include "backup/restore_plan.h"
 #include "backup/restore_record.h"
 #include "backup/restore_source.h"
+#include "base/crc32c.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
@@ -175,7 +176,10 @@ Status RestoreRun::Write(const RestoreItem& item, const std::string& staging,
         fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
                     destination, volume_.info().device_name, read_back, crc));
   }
-  ZENFS_RETURN_IF_ERROR(record_->Add(id, {.size = item.size, .mtime_ns = item.mtime_ns, .crc32c = crc}));
+  ZENFS_RETURN_IF_ERROR(record_->Add(id, {.size = item.size,
+                                          .mtime_ns = item.mtime_ns,
+                                          .crc32c = crc,
+                                          .path_crc32c = Crc32c(AsBytes(destination))}));
   return volume_.Rename(staging, destination);
 }
 

@@ -7,6 +7,7 @@
 #include "backup/line_reader.h"
 #include "backup/path_text.h"
 #include "backup/volume_tree.h"
+#include "base/crc32c.h"
 #include "volume/aux_directory.h"
 
 namespace zenfs {
@@ -15,18 +16,24 @@ namespace {
 using Json = nlohmann::json;
 
 std::string LineText(std::uint64_t id, const RestoreRecord::Line& line) {
-  return Json{{"id", id}, {"size", line.size}, {"mtime_ns", line.mtime_ns}, {"crc32c", line.crc32c}}.dump() +
+  return Json{{"id", id},
+              {"size", line.size},
+              {"mtime_ns", line.mtime_ns},
+              {"crc32c", line.crc32c},
+              {"path_crc32c", line.path_crc32c}}
+             .dump() +
          "\n";
 }
 
 void TakeLine(const Json& json, std::map<std::uint64_t, RestoreRecord::Line>& lines) {
   if (!json.is_object()) return;
-  for (const char* key : {"id", "size", "mtime_ns", "crc32c"}) {
+  for (const char* key : {"id", "size", "mtime_ns", "crc32c", "path_crc32c"}) {
     if (!json.contains(key) || !json[key].is_number_integer()) return;
   }
   lines[json["id"].get<std::uint64_t>()] = {.size = json["size"].get<std::uint64_t>(),
                                             .mtime_ns = json["mtime_ns"].get<std::int64_t>(),
-                                            .crc32c = json["crc32c"].get<std::uint32_t>()};
+                                            .crc32c = json["crc32c"].get<std::uint32_t>(),
+                                            .path_crc32c = json["path_crc32c"].get<std::uint32_t>()};
 }
 
 // Ignores a line that a crash cut short: its file has no name yet.
@@ -79,6 +86,7 @@ bool RestoreRecord::Has(const RestoreItem& item, const std::string& destination)
   const auto it = lines_.find(stat->id.value);
   if (it == lines_.end()) return false;
   const Line& line = it->second;
+  if (line.path_crc32c != Crc32c(AsBytes(destination))) return false;  // its file was moved here
   if (line.size != item.size || line.mtime_ns != item.mtime_ns || stat->size != line.size) return false;
   return !item.crc32c || *item.crc32c == line.crc32c;
 }

@@ -1,8 +1,8 @@
 // The record that a restore keeps in the volume, so that an interrupted restore can continue.
 // kRestoreRecord is a log that identifies the restore and has a line for each file, written before
 // the file gets its name. kRestoreStaging is a directory of files without their names. If a file
-// has the id, size and source of a line, this restore created it, complete and verified. A line has
-// no path, which may be as long as a page: the record of many small files would need more room than
+// has the id, the path, the size and the source of a line, this restore created it, complete and verified. A line has a checksum of
+// the path, which may be as long as a page: the record of many small files would need more room than
 // they do.
 //
 // Threads: any for Add; all other functions by one thread, not concurrently.
@@ -25,6 +25,7 @@ struct RestoreLine {
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;  // mtime of the host's file
   std::uint32_t crc32c = 0;
+  std::uint32_t path_crc32c = 0;  // of the path in the volume, normalised
 };
 
 // Returns the lines of a record by file id; none if the record is of another restore. Takes any

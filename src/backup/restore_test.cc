@@ -204,6 +204,31 @@ TEST_F(RestoreTest, AFileThatWasChangedSinceTheInterruptionIsNotTakenForRestored
   ExpectVolumeIsWhole();
 }
 
+// Sizes and times may be equal, and without a manifest there is no checksum.
+TEST_F(RestoreTest, AFileThatWasMovedSinceTheInterruptionIsNotTakenForAnother) {
+  const std::string tree = directory_.File("tree");
+  for (const std::string name : {"1.sst", "2.sst"}) {
+    PutHost(tree + "/" + name, "content of " + name);
+    std::filesystem::last_write_time(tree + "/" + name, std::filesystem::file_time_type());
+  }
+  std::atomic<bool> stop{false};
+  std::atomic<int> written{0};
+  {
+    SwitchedPoints::During count(points_, [&](std::string_view name) {
+      if (name == "restore:written" && ++written == 2) stop = true;
+    });
+    ASSERT_FALSE(Restore({.source = tree, .jobs = 1, .stop = &stop}).has_value());
+  }
+  ASSERT_EQ(Get("1.sst"), "content of 1.sst");
+  ASSERT_TRUE(IsOk(volume_->Rename("1.sst", "2.sst")));
+  const auto refused = Restore({.source = tree});
+  ASSERT_EQ(CodeOf(refused), Code::kExists);
+  EXPECT_THAT(refused.error().text(), HasSubstr("2.sst"));
+  ASSERT_TRUE(IsOk(Restore({.source = tree, .force = true})));
+  EXPECT_EQ(Get("1.sst"), "content of 1.sst");
+  EXPECT_EQ(Get("2.sst"), "content of 2.sst");
+}
+
 // A path may have 4,095 bytes, and a file none.
 TEST_F(RestoreTest, TheRecordOfFilesWithLongPathsIsShort) {
   MakeBackup();

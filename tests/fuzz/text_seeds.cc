@@ -76,10 +76,10 @@ void WriteManifests(SeedWriter& writer) {
     manifest.directories = {AddPath(paths, path)};
     writer.Write("manifest", fmt::format("path-{}", path.size()), ManifestText(manifest, paths));
   }
-  writer.Write(
-      "manifest", "record",
-      "backup 1\n{\"path\":\"db/a%20b\",\"id\":7,\"size\":10,\"mtime_ns\":-5,\"crc32c\":77}\n"
-      "{\"path\":\"b\",\"id\":8,\"size\":18446744073709551615,\"mtime_ns\":5,\"crc32c\":4294967295}\n{\"pa");
+  writer.Write("manifest", "record",
+               "backup 1\n{\"path_crc32c\":5,\"id\":7,\"size\":10,\"mtime_ns\":-5,\"crc32c\":77}\n"
+               "{\"path_crc32c\":6,\"id\":8,\"size\":18446744073709551615,\"mtime_ns\":5,\"crc32c\":"
+               "4294967295}\n{\"pa");
 }
 
 }  // namespace
