@@ -84,6 +84,13 @@ class EmuCloneAction : public Action {
     if (superblock) ZENFS_RETURN_IF_ERROR(GiveUuid(from_, **clone, *superblock, uuid));
     ZENFS_RETURN_IF_ERROR((*clone)->Finish());
     Report(console, superblock, uuid, (*clone)->copied_bytes());
+    if (const Timing dropped = (*clone)->dropped_timing(); dropped != Timing::kNone) {
+      console.Print(
+          fmt::format("It does not have the times of {0} that the original asks for, because the original "
+                      "belongs to another user; "
+                      "?timing:{0} sets them.\n",
+                      TimingName(dropped)));
+    }
     if (superblock && WasLeftMounted(from_, *superblock)) {
       console.Print(
           "The original was not unmounted: data that was flushed and not synced is not in the clone. Mount "

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "backends/emulator/host_space.h"
@@ -94,8 +95,17 @@ Result<std::unique_ptr<EmulatedClone>> EmulatedClone::Begin(const std::string& f
       new EmulatedClone(std::move(source), to, std::move(replaced), std::move(file)));
   ZENFS_RETURN_IF_ERROR(SetFileMode(clone->fd(), mode, to));
   ZENFS_RETURN_IF_ERROR(clone->CopyData(progress));
-  ZENFS_RETURN_IF_ERROR(RenewDeviceUuid(clone->fd(), clone->from_.info, to));
+  ZENFS_RETURN_IF_ERROR(clone->MakeHeader());
   return clone;
+}
+
+Status EmulatedClone::MakeHeader() {
+  EmulatedFileInfo info = from_.info;
+  struct stat source{};
+  if (::fstat(from_.fd.get(), &source) != 0) return FailErrno(errno, "examine the device to be cloned");
+  // The copy belongs to this user, so its times would be kept.
+  if (!DeviceOwner::Of(source).IsTrusted()) dropped_timing_ = std::exchange(info.timing, Timing::kNone);
+  return RenewDeviceUuid(fd(), info, to_);
 }
 
 Status EmulatedClone::CopyData(const Progress& progress) {

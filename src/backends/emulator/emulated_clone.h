@@ -22,7 +22,8 @@ class EmulatedClone {
   using Progress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
   // Locks `from` and copies it: shares its blocks if the host's file system can, otherwise copies
-  // everything except holes. The copy is another device, with its own UUID in the header of the
+  // everything except holes; without the recorded times if others may change `from` (EmulatedFileInfo::timing decides how long who
+  // opens it waits). The copy is another device, with its own UUID in the header of the
   // file. With `overwrite` it may replace an emulated device that nobody has open, or an empty
   // file, and nothing else. `mode`: the permissions of the copy, whatever the umask; it holds all
   // data of the original. Errors: those of opening `from`; kBusy if a writer has `from` open, or
@@ -44,6 +45,8 @@ class EmulatedClone {
   // Makes the copy durable and gives it its name. Call it once. Without it the destructor removes the copy.
   [[nodiscard]] Status Finish() { return file_.Publish(); }
 
+  // The times that the copy does not have; kNone if it has all.
+  Timing dropped_timing() const { return dropped_timing_; }
   // Bytes copied, without holes; 0 if the blocks are shared.
   std::uint64_t copied_bytes() const { return copied_bytes_; }
 
@@ -51,6 +54,7 @@ class EmulatedClone {
   EmulatedClone(OpenedEmulatedFile from, std::string to, UniqueFd replaced, NewOutput file);
 
   const UniqueFd& fd() const { return file_.fd(); }
+  Status MakeHeader();
   Status CopyData(const Progress& progress);
   Status CopyRange(std::uint64_t start, std::uint64_t end, const Progress& progress);
   std::uint64_t StartOf(ZoneId zone) const {
@@ -62,6 +66,7 @@ class EmulatedClone {
   const UniqueFd replaced_;  // the file that the copy replaces, locked; invalid if there is none
   NewOutput file_;
   std::uint64_t copied_bytes_ = 0;
+  Timing dropped_timing_ = Timing::kNone;
 };
 
 }  // namespace zenfs

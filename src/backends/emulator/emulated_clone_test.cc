@@ -54,6 +54,20 @@ class EmulatedCloneTest : public testing::Test {
   AlignedBuffer data = Pattern(64 * kBlock, 7);
 };
 
+// It belongs to who clones it, so its times would decide how long that user waits.
+TEST_F(EmulatedCloneTest, DoesNotTakeTheTimesOfAnotherUsersDevice) {
+  const EmulatorGeometry geometry{.zones = 8, .zone_size = 4u << 20};
+  ASSERT_TRUE(CreateEmulatedFile(from, geometry, true, Timing::kZn540).ok());
+  ASSERT_TRUE(Clone().ok());
+  EXPECT_EQ(ReadEmulatedFileInfo(to)->timing, Timing::kZn540);
+  if (::chown(from.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
+  const auto clone = EmulatedClone::Begin(from, to, true);
+  ASSERT_TRUE(clone.has_value());
+  EXPECT_EQ((*clone)->dropped_timing(), Timing::kZn540);
+  ASSERT_TRUE((*clone)->Finish().ok());
+  EXPECT_EQ(ReadEmulatedFileInfo(to)->timing, Timing::kNone);
+}
+
 TEST_F(EmulatedCloneTest, HoldsTheSameInAnotherDevice) {
   ASSERT_TRUE(Clone().ok());
   const auto one = Open(from);
