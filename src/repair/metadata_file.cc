@@ -62,16 +62,23 @@ Status AppendAt(HostFile& file, std::uint64_t offset, ByteView part, std::uint64
   return file.Append(part);
 }
 
-Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, const HostDirectory& directory,
-                 HostFile& file) {
+// Writes at most `budget` bytes: who may write to the device may fill holes in it meanwhile.
+Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, std::uint64_t budget,
+                 const HostDirectory& directory, HostFile& file) {
   ZENFS_RETURN_IF_ERROR(file.Append(AsBytes(EncodeMetadataCopy(copy))));
   std::uint64_t length = kMetadataCopyHeadBytes;  // of the file
   std::uint64_t end = length;                     // of the bytes that were read, zeros included
   for (const CopiedZone& zone : copy.zones) {
     ZENFS_RETURN_IF_ERROR(ReadZone(device, zone.zone, zone.bytes, [&](ByteView piece) {
       const std::uint64_t offset = std::exchange(end, end + piece.size());
-      return WithoutZeros(offset, piece,
-                          [&](std::uint64_t at, ByteView part) { return AppendAt(file, at, part, length); });
+      return WithoutZeros(offset, piece, [&](std::uint64_t at, ByteView part) -> Status {
+        if (part.size() > budget) {
+          return Fail(Code::kBusy,
+                      fmt::format("{}: its metadata was changed while it was copied", device.name()));
+        }
+        budget -= part.size();
+        return AppendAt(file, at, part, length);
+      });
     }));
   }
   ZENFS_RETURN_IF_ERROR(AppendAt(file, end, {}, length));  // the zeros at the end
@@ -146,7 +153,7 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, HostDirectory::OpenParentOf(path, name));
   ZENFS_RETURN_IF_ERROR(CheckRoom(directory, needed, path));
   ZENFS_ASSIGN_OR_RETURN(HostFile file, directory.CreateNew(name, HostDirectory::kFileMode));
-  Status written = WriteFile(device, numbers, directory, file);
+  Status written = WriteFile(device, numbers, needed - kMetadataCopyHeadBytes, directory, file);
   if (!written.ok()) IgnoreError(directory.RemoveFile(name));  // report the first error
   return written;
 }
