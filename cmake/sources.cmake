@@ -366,6 +366,7 @@ set(ZENFS_TESTS_volume
   volume/aux_directory_test.cc
   volume/aux_marker_test.cc
   volume/check_volume_test.cc
+  volume/claimed_length_test.cc
   volume/commit_effects_test.cc
   volume/commit_path_test.cc
   volume/file_names_test.cc

@@ -116,6 +116,9 @@ class CheckedDevice final : public ForwardingDevice {
   explicit CheckedDevice(std::unique_ptr<ZonedDevice> device) : ForwardingDevice(std::move(device)) {}
 
   HostCache* host_cache() override { return inner().host_cache(); }
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    return inner().KnownZeros(from, length);
+  }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> zones, inner().Report(first, count));
     if (zones.size() != count) {

@@ -21,6 +21,9 @@ class GuardedDevice final : public ForwardingDevice {
 
   // Who gets an error from the cache asks the device.
   HostCache* host_cache() override { return inner().host_cache(); }
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    return inner().KnownZeros(from, length);
+  }
   DeviceErrors errors() const override {
     return {.repeated_reads = repeated_reads_.load(std::memory_order_relaxed),
             .failed_flushes = failed_flushes_.load(std::memory_order_acquire)};

@@ -115,6 +115,10 @@ class JoinedDevice final : public ZonedDevice {
     return main_->emulation_cpu_ns() + logs_->emulation_cpu_ns();
   }
   HostCache* host_cache() override { return cache_ ? &*cache_ : nullptr; }
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    const PartMap& map = MapOf(from);
+    return map.device.KnownZeros(map.Inner(from), length);
+  }
   JoinedParts parts() const override { return {.main = main_.get(), .logs = logs_.get()}; }
   DeviceErrors errors() const override {
     const DeviceErrors main = main_->errors();

@@ -101,6 +101,9 @@ class MeteredDevice final : public ForwardingDevice {
   }
 
   HostCache* host_cache() override { return cache_ ? &*cache_ : nullptr; }
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    return inner().KnownZeros(from, length);
+  }
   Status Read(DeviceOffset offset, ByteSpan into) override {
     Meter meter(metrics_, Operation::kDeviceRead);
     Status read = inner().Read(offset, into);

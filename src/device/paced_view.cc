@@ -11,6 +11,9 @@ class PacedView final : public ForwardingDevice {
   PacedView(ZonedDevice& device, std::uint64_t bytes_per_second)
       : ForwardingDevice(device), rate_(bytes_per_second) {}
 
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    return inner().KnownZeros(from, length);
+  }
   Status Read(DeviceOffset offset, ByteSpan into) override {
     if (rate_ == 0) return inner().Read(offset, into);
     const SteadyTime begin = SteadyNow();

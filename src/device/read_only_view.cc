@@ -39,6 +39,9 @@ class ReadOnlyView final : public ForwardingDevice {
 
   OpenMode mode() const override { return OpenMode::kReadOnly; }
   HostCache* host_cache() override { return inner().host_cache(); }
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    return inner().KnownZeros(from, length);
+  }
   JoinedParts parts() const override { return {.main = main_.get(), .logs = logs_.get()}; }
   Status Write(DeviceOffset, std::span<const ByteView>) override { return Refuse("write"); }
   Result<DeviceOffset> Append(ZoneId, ByteView) override { return Fail(Refuse("append").error()); }

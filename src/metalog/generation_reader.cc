@@ -211,7 +211,8 @@ Status GenerationReader::CarrySwitchComplete(const ParsedFrame& frame) {
 // proves that the invalid one was durable.
 Status GenerationReader::CheckTail(std::vector<Copy>& copies) {
   for (Copy& copy : copies) {
-    for (std::uint64_t at = out_.position; at < copy.reader.end(); at += layout_.block_size) {
+    for (std::uint64_t at = copy.reader.SkipZeros(out_.position); at < copy.reader.end();
+         at = copy.reader.SkipZeros(at + layout_.block_size)) {
       const ParsedFrame frame = FrameAt(at, copy);
       if (!frame.valid() || frame.header.epoch < out_.frames) continue;
       const std::uint64_t last =

@@ -105,7 +105,7 @@ Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const
     ZoneReader zone(device_, head.info.id, head.info.WrittenBytes());
     const FrameSeed seed =
         FrameSeed::Of(superblock_.seed, head.info.id, head.header.generation, head.header.salt);
-    for (std::uint64_t at = layout_.frames_at; at < zone.end();) {
+    for (std::uint64_t at = zone.SkipZeros(layout_.frames_at); at < zone.end();) {
       const std::uint64_t limit = zone.end() - at;
       ParsedFrame frame = ParseFrame(zone.View(at, layout_.block_size), seed, layout_.block_size, limit);
       if (frame.verdict == FrameVerdict::kTooShort) {
@@ -120,7 +120,8 @@ Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const
                         device_.name(), head.header.generation, frame.header.stable_sequence,
                         head.info.id.value, at, reader.where_it_ended(), older.sequence + 1));
       }
-      at += frame.valid() ? frame.header.BytesOnDevice(layout_.block_size) : layout_.block_size;
+      at = frame.valid() ? at + frame.header.BytesOnDevice(layout_.block_size)
+                         : zone.SkipZeros(at + layout_.block_size);
     }
   }
   return {};
@@ -146,7 +147,8 @@ Status Generations::RefuseIfHeadlessIsNewer(const LogFingerprint& fingerprint,
 std::optional<FoundSwitchComplete> Generations::SearchSwitchComplete(const ZoneInfo& info,
                                                                      std::uint64_t min_generation) {
   ZoneReader reader(device_, info.id, info.WrittenBytes());
-  for (std::uint64_t at = layout_.header_at; at < reader.end(); at += layout_.block_size) {
+  for (std::uint64_t at = reader.SkipZeros(layout_.header_at); at < reader.end();
+       at = reader.SkipZeros(at + layout_.block_size)) {
     const auto found = FindSwitchComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id,
                                           layout_.block_size);
     if (found && found->generation >= min_generation) return found;

@@ -9,7 +9,8 @@ HeadlessZone JudgeHeadlessZone(ZonedDevice& device, const ZoneInfo& info, std::u
                                std::uint64_t sequence) {
   const std::uint32_t block = device.geometry().block_size;
   ZoneReader zone(device, info.id, info.WrittenBytes());
-  for (std::uint64_t at = MetazoneLayout(block).frames_at; at < zone.end(); at += block) {
+  for (std::uint64_t at = zone.SkipZeros(MetazoneLayout(block).frames_at); at < zone.end();
+       at = zone.SkipZeros(at + block)) {
     const ParsedFrame frame = ParseFrame(zone.View(at, block), FrameSeed{}, block, zone.end() - at);
     if (frame.verdict == FrameVerdict::kNotAFrame || frame.header.kind != FrameKind::kCommit) continue;
     if (frame.header.file_offset > generation && frame.header.stable_sequence > sequence)

@@ -59,7 +59,8 @@ class Scan {
   // Without a header, the zone's generation and salt come from a SwitchComplete.
   void AddKeysOfHeadless(const ZoneInfo& info, std::set<GenerationKey>& keys) {
     ZoneReader reader(device_, info.id, info.WrittenBytes());
-    for (std::uint64_t at = layout_.frames_at; at < reader.end(); at += layout_.block_size) {
+    for (std::uint64_t at = reader.SkipZeros(layout_.frames_at); at < reader.end();
+         at = reader.SkipZeros(at + layout_.block_size)) {
       const auto found = FindSwitchComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id,
                                             layout_.block_size);
       if (found) keys.insert({found->generation, found->complete.salt});

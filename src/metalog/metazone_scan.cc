@@ -94,8 +94,7 @@ class ScanOfZone {
       const std::optional<MetadataFrame> frame = FrameAt(at);
       if (!frame) {
         if (gap.bytes == 0) gap = MetazoneScan::Gap{.at = at};
-        Extend(gap, at);
-        at += layout_.block_size;
+        at = Extend(gap, at);
         continue;
       }
       if (gap.bytes != 0) {
@@ -112,10 +111,13 @@ class ScanOfZone {
     if (gap.bytes != 0) Add(gap);
   }
 
-  void Extend(MetazoneScan::Gap& gap, std::uint64_t at) {
-    gap.bytes += layout_.block_size;
+  // Adds the block at `at`, and known zeros behind it. Returns where the gap ends now.
+  std::uint64_t Extend(MetazoneScan::Gap& gap, std::uint64_t at) {
     const ByteView block = reader_.View(at, layout_.block_size).first(layout_.block_size);
     gap.empty = gap.empty && IsZeros(block);
+    const std::uint64_t end = reader_.SkipZeros(at + layout_.block_size);
+    gap.bytes += end - at;
+    return end;
   }
 
   void Add(MetazoneScan::Gap gap) {
@@ -125,9 +127,14 @@ class ScanOfZone {
 
   bool CanRead(const MetazoneScan::Gap& gap) {
     AlignedBuffer piece(std::min(kPieceBytes, gap.bytes));
-    for (std::uint64_t done = 0; done < gap.bytes; done += piece.size()) {
-      piece.Resize(std::min(kPieceBytes, gap.bytes - done));
-      if (!device_.Read(start_ + gap.at + done, piece.Span()).ok()) return false;
+    for (std::uint64_t done = 0; done < gap.bytes;) {
+      const DeviceOffset at = start_ + gap.at + done;
+      const std::uint64_t zeros = device_.KnownZeros(at, gap.bytes - done);
+      if (zeros == 0) {
+        piece.Resize(std::min(kPieceBytes, gap.bytes - done));
+        if (!device_.Read(at, piece.Span()).ok()) return false;
+      }
+      done += zeros != 0 ? zeros : piece.size();
     }
     return true;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/zeros.h"
 #include "device/read_or_zeros.h"
 
 namespace zenfs {
@@ -19,6 +20,12 @@ ByteView ZoneReader::View(std::uint64_t offset, std::uint64_t at_least) {
     Fill(offset, std::min(std::max(RoundUp(wanted, device_.geometry().block_size), kPiece), end_ - offset));
   const std::uint64_t skip = offset - buffer_offset_;
   return buffer_.View(skip, buffer_.size() - skip);
+}
+
+std::uint64_t ZoneReader::SkipZeros(std::uint64_t offset) {
+  const std::uint32_t block = device_.geometry().block_size;
+  if (offset >= end_ || !IsZeros(View(offset, block).first(block))) return std::min(offset, end_);
+  return offset + device_.KnownZeros(device_.geometry().ZoneStart(zone_) + offset, end_ - offset);
 }
 
 void ZoneReader::Fill(std::uint64_t offset, std::uint64_t bytes) {

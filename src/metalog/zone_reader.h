@@ -18,6 +18,8 @@ class ZoneReader {
   // Returns at least `at_least` bytes from `offset` (a multiple of the block size), or fewer at `end`. Valid until the next
   // call.
   ByteView View(std::uint64_t offset, std::uint64_t at_least);
+  // The first block from `offset` on that may have other bytes than zeros, or `end`. For scans.
+  std::uint64_t SkipZeros(std::uint64_t offset);
   std::uint64_t end() const { return end_; }
   // Returns true if a block read so far was unreadable.
   bool met_unreadable() const { return met_unreadable_; }

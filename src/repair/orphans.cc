@@ -20,10 +20,22 @@ struct Range {
   std::uint64_t end = 0;
 };
 
+// Leaves out known zeros at the end of the range.
+std::uint64_t EndOfKnown(ZonedDevice& device, const ZoneInfo& zone, Range range) {
+  std::uint64_t end = range.begin;
+  for (std::uint64_t at = range.begin; at < range.end;) {
+    const std::uint64_t zeros = device.KnownZeros(zone.start + at, range.end - at);
+    at += zeros != 0 ? zeros : std::min(kReadBytes, range.end - at);
+    if (zeros == 0) end = at;
+  }
+  return end;
+}
+
 // Returns the end of the last block that is not all zeros. A block that can't be read counts as not
 // all zeros.
 std::uint64_t EndOfData(ZonedDevice& device, const ZoneInfo& zone, Range range) {
   const std::uint32_t block = device.geometry().block_size;
+  range.end = EndOfKnown(device, zone, range);
   AlignedBuffer buffer(std::max<std::uint64_t>(kReadBytes, block));
   while (range.end > range.begin) {
     const std::uint64_t bytes = std::min<std::uint64_t>(buffer.capacity(), range.end - range.begin);

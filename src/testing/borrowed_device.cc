@@ -9,6 +9,9 @@ class BorrowedDevice final : public ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   HostCache* host_cache() override { return inner().host_cache(); }
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    return inner().KnownZeros(from, length);
+  }
 };
 
 class DeviceWithSlots final : public ForwardingDevice {

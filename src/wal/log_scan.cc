@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/bytes.h"
+#include "base/zeros.h"
 #include "model/number_limits.h"
 #include "wal/zone_window.h"
 
@@ -13,6 +16,9 @@ namespace {
 
 // The numbers of a volume never get so large that this skips its frames.
 static_assert(kStateNumbersEnd == kNumbersEnd && kStateNumbersCredible == kCredibleEnd);
+
+// The window has less in flight.
+constexpr std::uint64_t kWorthSkipping = 8 << 20;
 
 }  // namespace
 
@@ -53,16 +59,19 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
   const std::uint64_t length =
       std::min(std::max(info.capacity, written), written + SyncBytes(device.geometry(), zone, info));
   const FrameSeed seed = FrameSeed::Of(volume, zone.zone, zone.generation, zone.salt);
-  ZoneWindow window(device, info.start, from, length);
+  std::optional<ZoneWindow> window(std::in_place, device, info.start, from, length);
   std::uint64_t behind_last = from;
   for (std::uint64_t at = from; at < length;) {
-    ParsedFrame frame = ParseFrame(window.From(at, block), seed, block, length - at);
+    ParsedFrame frame = ParseFrame(window->From(at, block), seed, block, length - at);
     if (frame.verdict == FrameVerdict::kTooShort) {
-      frame = ParseFrame(window.From(at, frame.needed), seed, block, length - at);
+      frame = ParseFrame(window->From(at, frame.needed), seed, block, length - at);
     }
     if (!frame.valid()) {
       if (passed_over) passed_over(at, frame);
-      at += block;
+      const bool zeros = IsZeros(window->From(at, block).first(block));
+      const std::uint64_t hole = zeros ? device.KnownZeros(info.start + at, length - at) : 0;
+      at += hole >= kWorthSkipping ? hole : block;
+      if (hole >= kWorthSkipping) window.emplace(device, info.start, at, length);
       continue;
     }
     const std::uint64_t device_bytes = frame.header.BytesOnDevice(block);

@@ -50,7 +50,8 @@ struct ScannedFrame {
 // zone that cannot be read has no frames. The scan begins at byte `from` of the zone and returns the end of
 // the last frame found (or `from`). A caller that passes this value to the next scan, when the zone has
 // grown, finds each frame once. `passed_over`, if given, gets each block that is not a frame: its byte in
-// the zone and the result of the parser, which has the header as read if the frame is damaged.
+// the zone and the result of the parser, which has the header as read if the frame is damaged. Of many known zeros
+// (ZonedDevice::KnownZeros) it gets only the first block.
 std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone& zone, const ZoneInfo& info,
                           const std::function<void(const ScannedFrame&)>& found, std::uint64_t from = 0,
                           const std::function<void(std::uint64_t, const ParsedFrame&)>& passed_over = {});

@@ -257,6 +257,18 @@ Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
   return ReadBytes(offset, into);
 }
 
+std::uint64_t EmulatedDevice::KnownZeros(DeviceOffset from, std::uint64_t length) {
+  const ZoneId zone = geometry_.ZoneOf(from);
+  if (length == 0 || !CheckZoneId(name_, geometry_, zone).ok()) return 0;
+  const std::uint64_t in_zone = from - geometry_.ZoneStart(zone);
+  {
+    MutexLock lock(mutex_);
+    // An offline zone can't be read.
+    if (!machine_.CheckRead(zone, in_zone / geometry_.block_size, 1)) return 0;
+  }
+  return RoundDown(store_->KnownZeros(zone, in_zone, length), geometry_.block_size);
+}
+
 Status EmulatedDevice::ReadBytes(DeviceOffset offset, ByteSpan into) {
   const ZoneId zone = geometry_.ZoneOf(offset);
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));

@@ -151,10 +151,14 @@ Status ImageFile::Allocate(std::uint64_t at, std::uint64_t bytes) {
   return HostError(error, fmt::format("the zone table of {} can't be given its space on the host", path_));
 }
 
-// tmpfs needs 16 ms for 128 MiB. In the pause between two pieces a thread that waits gets its turn; otherwise it would wait
+// Only what is allocated: a zone may claim any length. tmpfs needs 16 ms for 128 MiB. In the pause between two pieces a thread that waits gets its turn; otherwise it would wait
 // for 4 ms, because this thread would be the first one again.
 int ImageFile::Punch(std::uint64_t at, std::uint64_t bytes) {
   for (const std::uint64_t end = at + bytes; at < end; at += kPunchPiece) {
+    const off_t data = ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return 0;  // only a hole from here on
+    if (data > 0) at = std::max(at, static_cast<std::uint64_t>(data));
+    if (at >= end) return 0;
     const std::uint64_t piece = std::min(kPunchPiece, end - at);
     const int error = Fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, piece);
     if (error != 0) return error;

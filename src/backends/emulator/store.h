@@ -24,6 +24,11 @@ class Store {
 
   // Bytes that were never written, or were discarded, read as zeros.
   [[nodiscard]] virtual Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) = 0;
+  // See ZonedDevice::KnownZeros.
+  virtual std::uint64_t KnownZeros(ZoneId /*zone*/, std::uint64_t /*offset*/,
+                                   std::uint64_t /*length*/) const {
+    return 0;
+  }
   // Writes the pieces contiguously. They survive the death of the process on return. kIo with the
   // errno, also if the host has no space left: a zoned device has no such error.
   [[nodiscard]] virtual Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) = 0;

@@ -1,0 +1,67 @@
+// A zone of an emulated device may claim to be full of bytes that its file does not have. What looks at the volume takes time for
+// the bytes that are there, and none for those that are claimed.
+#include <gtest/gtest.h>
+
+#include "backends/emulator/emulator.h"
+#include "testing/borrowed_device.h"
+#include "testing/temp_directory.h"
+#include "volume/check_volume.h"
+#include "volume/scrub.h"
+#include "volume/volume_test_util.h"
+
+namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kZoneBytes = std::uint64_t{64} << 30;
+
+class ClaimedLengthTest : public testing::Test {
+ protected:
+  ClaimedLengthTest() {
+    EXPECT_TRUE(IsOk(CreateEmulatedFile(
+        path_, {.zones = 24, .zone_size = kZoneBytes, .max_open = 14, .max_active = 14}, false)));
+  }
+  std::unique_ptr<EmulatorDevice> Open(OpenMode mode) {
+    auto device = OpenEmulatedFile(path_, mode, {});
+    EXPECT_TRUE(IsOk(device));
+    return *std::move(device);
+  }
+  static std::uint64_t BytesRead(const EmulatorDevice& device) {
+    return device.meter().of(EmulatorCommand::kRead).bytes;
+  }
+
+  TempDirectory directory_;
+  const std::string path_ = directory_.File("device");
+};
+
+TEST_F(ClaimedLengthTest, ZonesThatAreFullOfNothingAreNotRead) {
+  const auto device = Open(OpenMode::kExclusive);
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {.metadata_zones = 8})));
+  {
+    const auto volume = *Volume::Mount(Borrow(*device), {});
+    const auto log = *volume->Create("a.log");
+    ASSERT_TRUE(IsOk(log->Append(AsBytes("a line"))));
+    ASSERT_TRUE(IsOk(log->Sync()));
+    int finished = 0;
+    for (const ZoneStatus& zone : volume->Zones()) {
+      const bool scanned = zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog;
+      if (scanned && device->Finish(zone.id).ok()) ++finished;
+    }
+    ASSERT_GE(finished, 8) << "metadata and log zones";
+    const auto reader = Open(OpenMode::kReadOnly);
+    const auto report = CheckVolume(*reader, {});
+    ASSERT_TRUE(IsOk(report));
+    EXPECT_EQ(report->frames, 1u);
+    EXPECT_TRUE(IsOk(ScrubVolume(*reader, {})));
+    EXPECT_TRUE(IsOk(Volume::Mount(Borrow(*reader), {.read_only = true})));
+    EXPECT_LT(BytesRead(*reader), std::uint64_t{256} << 20);
+    IgnoreError(volume->Unmount());
+  }
+  const std::uint64_t before = BytesRead(*device);
+  const auto again = Volume::Mount(Borrow(*device), {});
+  ASSERT_TRUE(IsOk(again));
+  EXPECT_EQ(*GetFile(**again, "a.log"), "a line");
+  EXPECT_LT(BytesRead(*device) - before, std::uint64_t{256} << 20);
+}
+
+}  // namespace
+}  // namespace zenfs
