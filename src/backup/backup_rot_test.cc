@@ -111,5 +111,41 @@ TEST_F(BackupTest, AFileThatGetsExtentsWhileItIsReadIsReadAgain) {
   EXPECT_EQ(HostText(Dest("table.sst")), "table, more");
 }
 
+// A read-only mount beside a writer, whose last log zone goes offline.
+TEST(BackupOfALoss, ALogThatMayEndEarlyIsNamedAfterEverythingWasCopied) {
+  const TempDirectory directory;
+  const auto device = CreateMemoryDevice(SmallGeometry(), {});
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  const auto volume = *Volume::Mount(Borrow(*device), {});
+  ASSERT_TRUE(IsOk(volume->MakeDirectory("db", false)));
+  ASSERT_TRUE(IsOk(PutFile(*volume, "db/a.sst", "a table")));
+  const auto log = *volume->Create("db/b.log");
+  const auto zone_of_end = [&] {
+    return volume->info().geometry.ZoneOf(volume->Layout("db/b.log")->frames.back().place);
+  };
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("first"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  const ZoneId first = zone_of_end();
+  while (zone_of_end() == first) {
+    ASSERT_TRUE(IsOk(log->Append(AsBytes(RandomBytes(100'000, 1)))));
+    ASSERT_TRUE(IsOk(log->Sync()));
+  }
+  ASSERT_TRUE(IsOk(device->SetCondition(zone_of_end(), ZoneCondition::kOffline)));
+  const auto reader = Volume::Mount(MakeReadOnlyView(*device), {.read_only = true});
+  ASSERT_TRUE(IsOk(reader));
+  for (const std::string path : {"", "db"}) {
+    RecordingObserver observer;
+    const std::string to = directory.File("backup" + path);
+    const auto failed = RunBackup(**reader, {.destination = to, .path = path}, observer);
+    ASSERT_EQ(CodeOf(failed), Code::kCorruption);
+    EXPECT_THAT(failed.error().text(),
+                HasSubstr(to + " is complete, but the device has lost, or may have lost"));
+    EXPECT_THAT(failed.error().text(), HasSubstr("bytes of these files that were synced: /db/b.log"));
+    EXPECT_EQ(HostText(to + (path.empty() ? "/db" : "") + "/a.sst"), "a table");
+  }
+  IgnoreError(log->Close());
+  IgnoreError(volume->Unmount());
+}
+
 }  // namespace
 }  // namespace zenfs
