@@ -26,6 +26,7 @@ set(ZENFS_SOURCES_emulator
   backends/emulator/buffered_clock.cc
   backends/emulator/bufferless_clock.cc
   backends/emulator/device_clock.cc
+  backends/emulator/disk_clock.cc
   backends/emulator/emulated_cache.cc
   backends/emulator/emulated_clone.cc
   backends/emulator/emulated_device.cc

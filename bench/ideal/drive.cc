@@ -11,6 +11,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::uint32_t kZones = 4096;  // files written at very different times may share one
+constexpr std::uint64_t kZoneBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSeed = 540;
 constexpr std::array<const char*, kCauses> kCauseNames = {"data", "wal", "metadata", "padding"};
 
@@ -51,7 +52,7 @@ std::shared_ptr<IdealDrive> IdealDrive::Create(Timing timing, std::string counte
 }
 
 IdealDrive::IdealDrive(Timing timing, std::string counters)
-    : counters_(std::move(counters)), clock_(MakeDeviceClock(timing, kZones, kSeed)) {}
+    : counters_(std::move(counters)), clock_(MakeDeviceClock(timing, kZones, kZoneBytes, kSeed)) {}
 
 IdealDrive::~IdealDrive() {
   Drives& drives = AllDrives();

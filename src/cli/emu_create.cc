@@ -38,7 +38,7 @@ class EmuCreateAction : public Action {
     random_zones_ =
         AddCount(app, "--random-zones", geometry_.random_zones, "Zones that may have such an area")
             ->default_str("8");
-    app.add_option("--timing", timing_, "Timing profile of its commands: none, zn540 or bufferless")
+    app.add_option("--timing", timing_, "Timing profile of its commands: none, zn540, bufferless or smr")
         ->type_name("NAME")
         ->default_str("none");
     app.add_flag("--volatile-cache", volatile_cache_,

@@ -74,7 +74,8 @@ LoadOutcome DeviceDriver::Run(const Experiment& experiment, double seconds) {
     case Kind::kReset:
     case Kind::kFinish:
     case Kind::kOpen:
-    case Kind::kClose: outcome = ManageZones(*device, experiment.load); break;
+    case Kind::kClose:
+    case Kind::kFlush: outcome = ManageZones(*device, experiment.load); break;
   }
   Must(outcome ? Status{} : Fail(outcome.error()));
   cpu_share_ = static_cast<double>(device->meter().cpu_ns) / 1e9 /

@@ -22,7 +22,7 @@ class VirtualRun {
  public:
   VirtualRun(const Experiment& experiment, double seconds, std::uint64_t seed)
       : load_(experiment.load),
-        clock_(MakeDeviceClock(experiment.profile, kZones, seed)),
+        clock_(MakeDeviceClock(experiment.profile, kZones, kZoneCapacity, seed)),
         end_(kBegin + kStart + Seconds(seconds)) {}
 
   LoadOutcome Go(double seconds) {
@@ -96,7 +96,7 @@ class VirtualRun {
 LoadOutcome Manage(const Experiment& experiment, std::uint64_t seed) {
   const Load& load = experiment.load;
   LoadOutcome outcome;
-  const auto clock = MakeDeviceClock(experiment.profile, kZones, seed);
+  const auto clock = MakeDeviceClock(experiment.profile, kZones, kZoneCapacity, seed);
   SteadyTime now = kBegin;
   for (std::uint32_t i = 0; i < kManagementCommands; ++i) {
     TimedCommand command{load.kind, ZoneId(i), load.bytes};
@@ -120,7 +120,8 @@ LoadOutcome VirtualDriver::Run(const Experiment& experiment, double seconds) {
     case Kind::kReset:
     case Kind::kFinish:
     case Kind::kOpen:
-    case Kind::kClose: return Manage(experiment, seed_);
+    case Kind::kClose:
+    case Kind::kFlush: return Manage(experiment, seed_);
   }
   return {};
 }

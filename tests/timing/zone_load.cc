@@ -13,6 +13,7 @@ Status Manage(ZonedDevice& device, Kind kind, ZoneId zone) {
     case Kind::kFinish: return device.Finish(zone);
     case Kind::kOpen: return device.Open(zone);
     case Kind::kClose: return device.Close(zone);
+    case Kind::kFlush: return device.Flush();
     case Kind::kRead:
     case Kind::kWrite:
     case Kind::kAppend: break;

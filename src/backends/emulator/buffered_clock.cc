@@ -42,6 +42,7 @@ SteadyTime BufferedClock::Completion(const TimedCommand& command, SteadyTime sen
     case TimedCommand::Kind::kFinish: return Time(Finish(command, now));
     case TimedCommand::Kind::kOpen: return Time(now + profile_.open_ns);
     case TimedCommand::Kind::kClose: return Time(now + profile_.close_ns);
+    case TimedCommand::Kind::kFlush: return sent;
   }
   return sent;
 }

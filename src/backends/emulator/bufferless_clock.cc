@@ -15,6 +15,7 @@ SteadyTime BufferlessClock::Completion(const TimedCommand& command, SteadyTime s
       SteadyTime& zone_free = zone_free_[command.zone.value];
       return zone_free = Program(command.bytes, std::max(sent, zone_free));
     }
+    case TimedCommand::Kind::kFlush:
     case TimedCommand::Kind::kReset:
     case TimedCommand::Kind::kFinish: return sent;
     case TimedCommand::Kind::kOpen: return sent + profile_.open;

@@ -2,6 +2,7 @@
 
 #include "backends/emulator/buffered_clock.h"
 #include "backends/emulator/bufferless_clock.h"
+#include "backends/emulator/disk_clock.h"
 
 namespace zenfs {
 
@@ -15,11 +16,13 @@ TimedCommand TimedManagement(TimedCommand::Kind kind, ZoneId zone, ZoneCondition
   return timed;
 }
 
-std::unique_ptr<DeviceClock> MakeDeviceClock(Timing timing, std::uint32_t zones, std::uint64_t seed) {
+std::unique_ptr<DeviceClock> MakeDeviceClock(Timing timing, std::uint32_t zones, std::uint64_t zone_bytes,
+                                             std::uint64_t seed) {
   switch (timing) {
     case Timing::kNone: return nullptr;
     case Timing::kZn540: return std::make_unique<BufferedClock>(BufferedProfile{}, zones, seed);
     case Timing::kBufferless: return std::make_unique<BufferlessClock>(BufferlessProfile{}, zones);
+    case Timing::kSmr: return std::make_unique<DiskClock>(DiskProfile{}, zones, zone_bytes);
   }
   return nullptr;
 }

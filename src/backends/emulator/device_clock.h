@@ -17,13 +17,14 @@
 namespace zenfs {
 
 struct TimedCommand {
-  enum class Kind { kRead, kWrite, kAppend, kReset, kFinish, kOpen, kClose };
+  enum class Kind { kRead, kWrite, kAppend, kReset, kFinish, kOpen, kClose, kFlush };
 
   Kind kind = Kind::kRead;
   ZoneId zone;
   // Read, write or append: its length. Reset: bytes in the zone, padding included. Finish: bytes to
   // be padded; 0 for an empty or a full zone.
   std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;  // read, write or append: where it begins in the zone, in bytes
 };
 
 // The work of a management command on a zone of `capacity` bytes, before the command changes it. The part of a zone that
@@ -45,9 +46,9 @@ class DeviceClock {
   [[nodiscard]] virtual SteadyTime FinishCompletion(ZoneId zone, SteadyTime due) = 0;
 };
 
-// nullptr for Timing::kNone. `zones`: number of zones of the device. `seed` determines the random
+// nullptr for Timing::kNone. `zones`: number of zones of the device, of `zone_bytes` each. `seed` determines the random
 // parts of the model.
 [[nodiscard]] std::unique_ptr<DeviceClock> MakeDeviceClock(Timing timing, std::uint32_t zones,
-                                                           std::uint64_t seed);
+                                                           std::uint64_t zone_bytes, std::uint64_t seed);
 
 }  // namespace zenfs

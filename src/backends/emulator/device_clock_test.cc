@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
 #include <vector>
+
+#include "base/random.h"
 
 namespace zenfs {
 namespace {
@@ -16,7 +20,7 @@ constexpr SteadyTime kNow{std::chrono::hours(1)};
 constexpr std::uint64_t kMib = 1 << 20;
 
 std::unique_ptr<DeviceClock> Clock(Timing timing, std::uint64_t seed = 1) {
-  return MakeDeviceClock(timing, 16, seed);
+  return MakeDeviceClock(timing, 16, 256 * kMib, seed);
 }
 
 TEST(DeviceClockTest, WithoutAProfileThereIsNone) { EXPECT_EQ(Clock(Timing::kNone), nullptr); }
@@ -143,14 +147,96 @@ TEST(DeviceClockTest, BufferlessReadWaitsForOnePageAtMost) {
 }
 
 TEST(TimingTest, NamesAndNumbersAreOfTheSameProfiles) {
-  for (const Timing timing : {Timing::kNone, Timing::kZn540, Timing::kBufferless}) {
+  for (const Timing timing : {Timing::kNone, Timing::kZn540, Timing::kBufferless, Timing::kSmr}) {
     EXPECT_EQ(*ParseTiming(TimingName(timing)), timing);
     EXPECT_EQ(TimingOfNumber(static_cast<std::uint32_t>(timing)), timing);
   }
-  EXPECT_EQ(TimingOfNumber(3), std::nullopt);
+  EXPECT_EQ(TimingOfNumber(4), std::nullopt);
   const auto wrong = ParseTiming("ZN540");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code(), Code::kInvalidArgument);
+}
+
+// A disk of 16 zones of 256 MiB; the figures hold for one of any size.
+class DiskClockTest : public testing::Test {
+ protected:
+  static double Milliseconds(std::chrono::nanoseconds time) {
+    return static_cast<double>(time.count()) / 1e6;
+  }
+  // Waits for each command. Returns the mean time of one.
+  double MeanOf(int count, const std::function<TimedCommand()>& next) {
+    const SteadyTime begin = now_;
+    for (int i = 0; i < count; ++i) now_ = clock_->Completion(next(), now_);
+    return Milliseconds(now_ - begin) / count;
+  }
+  TimedCommand At(Kind kind, std::uint32_t zone, std::uint64_t offset, std::uint64_t bytes) const {
+    return {kind, ZoneId(zone), bytes, offset};
+  }
+  TimedCommand Anywhere(Kind kind, std::uint64_t bytes) {
+    return At(kind, static_cast<std::uint32_t>(random_.Below(16)), random_.Below(255 * kMib) / 4096 * 4096,
+              bytes);
+  }
+  double MegabytesPerSecond(std::uint32_t zone, Kind kind, int count) {
+    std::uint64_t at = 0;
+    const double ms = MeanOf(count, [&] { return At(kind, zone, std::exchange(at, at + kMib), kMib); });
+    return static_cast<double>(kMib) / 1e3 / ms;
+  }
+
+  std::unique_ptr<DeviceClock> clock_ = Clock(Timing::kSmr);
+  SteadyTime now_ = kNow;
+  Random random_{1};
+};
+
+TEST_F(DiskClockTest, AReadAnywhereTakesASeekAndHalfARevolution) {
+  const double mean = MeanOf(2000, [&] { return Anywhere(Kind::kRead, 4096); });
+  EXPECT_NEAR(mean, 7.4 + 8.33 / 2 + 0.1, 0.4);
+}
+
+TEST_F(DiskClockTest, AReadThatGoesOnTakesTheTimeOfItsBytes) {
+  EXPECT_NEAR(MegabytesPerSecond(0, Kind::kRead, 200), 245, 8);
+  EXPECT_NEAR(MegabytesPerSecond(15, Kind::kRead, 200), 125, 6) << "the tracks inside are shorter";
+}
+
+TEST_F(DiskClockTest, TwoReadersPayForEachChange) {
+  std::uint64_t at = 0;
+  const double small =
+      MeanOf(400, [&] { return At(Kind::kRead, at / 4096 % 2 * 8, std::exchange(at, at + 4096), 4096); });
+  at = 0;
+  const double large =
+      MeanOf(100, [&] { return At(Kind::kRead, at / kMib % 2 * 8, std::exchange(at, at + kMib), kMib); });
+  EXPECT_GT(small, 8);
+  EXPECT_LT(large, small + 8) << "a MiB costs little more than a block";
+}
+
+TEST_F(DiskClockTest, AWriteIsInTheCacheAndAFlushWaitsForTheDisk) {
+  EXPECT_LT(MeanOf(100, [&] { return Anywhere(Kind::kWrite, 4096); }), 0.2);
+  const double flush = MeanOf(1, [&] { return At(Kind::kFlush, 0, 0, 0); });
+  EXPECT_NEAR(flush, 100 * (8.2 + 8.33 / 2), 150);
+  EXPECT_NEAR(MeanOf(10, [&] { return At(Kind::kFlush, 0, 0, 0); }), 0.1, 0.01) << "there is nothing left";
+}
+
+TEST_F(DiskClockTest, MoreWritesThanTheCacheHoldsGoAtTheRateOfTheDisk) {
+  std::uint64_t at = 0;
+  const auto next = [&] {
+    return At(Kind::kWrite, at / (256 * kMib) % 16, std::exchange(at, at + kMib) % (256 * kMib), kMib);
+  };
+  MeanOf(512, next);  // fill the cache
+  EXPECT_NEAR(static_cast<double>(kMib) / 1e3 / MeanOf(1024, next), 220, 25);
+}
+
+TEST_F(DiskClockTest, WritesOfManyZonesAreGatheredInTheCache) {
+  std::uint64_t step = 0;
+  const auto next = [&] {
+    const std::uint64_t zone = step % 8;
+    return At(Kind::kWrite, static_cast<std::uint32_t>(zone), step++ / 8 * 64 * 1024, 64 * 1024);
+  };
+  MeanOf(8000, next);
+  EXPECT_GT(65.536 / MeanOf(4000, next), 100) << "MB a second";
+}
+
+TEST_F(DiskClockTest, AReadGoesBeforeWritesThatWait) {
+  for (int i = 0; i < 1000; ++i) now_ = clock_->Completion(Anywhere(Kind::kWrite, 4096), now_);
+  EXPECT_LT(MeanOf(20, [&] { return Anywhere(Kind::kRead, 4096); }), 40);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ SteadyTime EmulatedCache::Fetch(DeviceOffset offset, std::uint64_t length) {
     found = model_.Use(zone, begin, begin + length);
   }
   for (const PageCacheModel::Run& run : found.missing) {
-    const SteadyTime due = device_.TimeRead(zone, run.end - run.begin);
+    const SteadyTime due = device_.TimeRead(zone, run.begin, run.end - run.begin);
     found.ready = std::max(found.ready, due);
     MutexLock lock(mutex_);
     model_.Fill(zone, run, due);

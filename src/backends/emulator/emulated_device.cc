@@ -89,7 +89,8 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       zone_locks_(std::make_unique<ZoneLock[]>(lock_count_)),
       machine_(geometry),
       cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry) : nullptr),
-      clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, kClockSeed)),
+      clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, geometry.zone_size,
+                             kClockSeed)),
       host_cache_(*this, geometry.zones, options.page_cache_bytes.value_or(DefaultPageCacheBytes())) {}
 
 Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
@@ -119,7 +120,7 @@ Status EmulatedDevice::Read(DeviceOffset offset, ByteSpan into) {
   const Status status = DoRead(offset, into);
   if (status.ok()) {
     command.Count(into.size());
-    command.Take({TimedCommand::Kind::kRead, geometry_.ZoneOf(offset), into.size()});
+    command.Take(Transfer(TimedCommand::Kind::kRead, offset, into.size()));
   }
   command.WaitUntilDue();
   return status;
@@ -132,7 +133,7 @@ Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> piec
   const Status status = DoWrite(offset, pieces, bytes);
   if (status.ok()) {
     command.Count(bytes);
-    command.Take({TimedCommand::Kind::kWrite, geometry_.ZoneOf(offset), bytes});
+    command.Take(Transfer(TimedCommand::Kind::kWrite, offset, bytes));
   }
   command.WaitUntilDue();
   return status;
@@ -143,7 +144,7 @@ Result<DeviceOffset> EmulatedDevice::Append(ZoneId zone, ByteView bytes) {
   Result<DeviceOffset> place = DoAppend(zone, bytes);
   if (place) {
     command.Count(bytes.size());
-    command.Take({TimedCommand::Kind::kAppend, zone, bytes.size()});
+    command.Take(Transfer(TimedCommand::Kind::kAppend, *place, bytes.size()));
   }
   command.WaitUntilDue();
   return place;
@@ -184,7 +185,10 @@ Status EmulatedDevice::Flush() {
     marks = cache_->BeginFlush(machine_);
   }
   const Status status = store_->Sync();
-  if (status.ok()) command.Count(0);
+  if (status.ok()) {
+    command.Count(0);
+    command.Take({TimedCommand::Kind::kFlush, ZoneId(0), 0});
+  }
   command.WaitUntilDue();
   if (!HasCache() || !status.ok()) return status;
   // Not earlier: a power cut before the flush is acknowledged may lose the blocks that it was to
@@ -204,7 +208,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
       request.status = DoRead(request.offset, request.read_into);
       if (request.status.ok()) {
         command.Count(request.read_into.size());
-        command.Take({TimedCommand::Kind::kRead, geometry_.ZoneOf(request.offset), request.read_into.size()});
+        command.Take(Transfer(TimedCommand::Kind::kRead, request.offset, request.read_into.size()));
       }
       return command.due();
     }
@@ -213,8 +217,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
       request.status = DoWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size());
       if (request.status.ok()) {
         command.Count(request.write_from.size());
-        command.Take(
-            {TimedCommand::Kind::kWrite, geometry_.ZoneOf(request.offset), request.write_from.size()});
+        command.Take(Transfer(TimedCommand::Kind::kWrite, request.offset, request.write_from.size()));
       }
       return command.due();
     }
@@ -230,7 +233,7 @@ SteadyTime EmulatedDevice::Start(IoRequest& request) {
       if (place) {
         request.placed_at = *place;
         command.Count(request.write_from.size());
-        command.Take({TimedCommand::Kind::kAppend, zone, request.write_from.size()});
+        command.Take(Transfer(TimedCommand::Kind::kAppend, *place, request.write_from.size()));
       }
       return command.due();
     }
@@ -244,10 +247,16 @@ void EmulatedDevice::WaitUntil(SteadyTime when) {
   WaitPrecisely(when);
 }
 
-SteadyTime EmulatedDevice::TimeRead(ZoneId zone, std::uint64_t bytes) {
+TimedCommand EmulatedDevice::Transfer(TimedCommand::Kind kind, DeviceOffset offset,
+                                      std::uint64_t bytes) const {
+  const ZoneId zone = geometry_.ZoneOf(offset);
+  return {kind, zone, bytes, offset - geometry_.ZoneStart(zone)};
+}
+
+SteadyTime EmulatedDevice::TimeRead(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
   Command command(*this, EmulatorCommand::kRead, bytes);
   command.Count(bytes);
-  command.Take({TimedCommand::Kind::kRead, zone, bytes});
+  command.Take({TimedCommand::Kind::kRead, zone, bytes, offset});
   return command.due();
 }
 

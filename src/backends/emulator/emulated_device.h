@@ -75,8 +75,8 @@ class EmulatedDevice final : public EmulatorDevice {
 
   // For the cache: reads bytes that need no alignment, without latency.
   [[nodiscard]] Status ReadBytes(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
-  // For the cache: counts a read of `bytes` in `zone` that begins now, and returns when it is due to complete.
-  SteadyTime TimeRead(ZoneId zone, std::uint64_t bytes);
+  // For the cache: counts a read of `bytes` at `offset` in `zone` that begins now, and returns when it is due to complete.
+  SteadyTime TimeRead(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);
   // True if reads take device time.
   bool ReadsWait() const { return Waits(EmulatorCommand::kRead); }
 
@@ -98,6 +98,7 @@ class EmulatedDevice final : public EmulatorDevice {
   EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
                  const EmulatorOptions& options, std::unique_ptr<Store> store);
 
+  TimedCommand Transfer(TimedCommand::Kind kind, DeviceOffset offset, std::uint64_t bytes) const;
   Status DoRead(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
   Status DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) EXCLUDES(mutex_);
   Result<DeviceOffset> DoAppend(ZoneId zone, ByteView bytes) EXCLUDES(mutex_);

@@ -5,7 +5,7 @@
 namespace zenfs {
 namespace {
 
-constexpr Timing kTimings[] = {Timing::kNone, Timing::kZn540, Timing::kBufferless};
+constexpr Timing kTimings[] = {Timing::kNone, Timing::kZn540, Timing::kBufferless, Timing::kSmr};
 
 }  // namespace
 
@@ -14,6 +14,7 @@ std::string_view TimingName(Timing timing) {
     case Timing::kNone: return "none";
     case Timing::kZn540: return "zn540";
     case Timing::kBufferless: return "bufferless";
+    case Timing::kSmr: return "smr";
   }
   return "none";
 }
@@ -23,7 +24,7 @@ Result<Timing> ParseTiming(std::string_view name) {
     if (TimingName(timing) == name) return timing;
   }
   return Fail(Code::kInvalidArgument,
-              fmt::format("unknown timing profile {}; known: none, zn540 and bufferless", name));
+              fmt::format("unknown timing profile {}; known: none, zn540, bufferless and smr", name));
 }
 
 std::optional<Timing> TimingOfNumber(std::uint32_t number) {

@@ -14,6 +14,7 @@ enum class Timing : std::uint32_t {
   kNone = 0,        // as fast as the host
   kZn540 = 1,       // a drive with a write buffer, from measurements of a WD Ultrastar DC ZN540
   kBufferless = 2,  // a drive that acknowledges a write after the flash is programmed
+  kSmr = 3,         // a shingled disk with a volatile write cache
 };
 
 [[nodiscard]] std::string_view TimingName(Timing timing);
