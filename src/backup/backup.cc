@@ -187,7 +187,8 @@ Result<std::uint64_t> BackupRun::BytesOfRecord() const {
                             .layout = kMost,
                             .copied_seconds = kMost};
     const std::uint64_t line = ManifestLine(tree_.paths.PathOf(node), file).size();
-    manifest += kept_.contains(node) ? 2 * line : line;  // it has a second one if its copy is damaged
+    const bool may_have_two = options_.verify && kept_.contains(node);  // if its copy is damaged
+    manifest += may_have_two ? 2 * line : line;
     hints += LifetimeHintLine(tree_.PathOf(node), stat.lifetime).size();
   }
   if (manifest <= kMaxManifestBytes) return 2 * manifest + hints;

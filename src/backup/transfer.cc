@@ -23,6 +23,7 @@ Status Transfer::Run(std::size_t count, unsigned jobs, const std::function<Statu
   next_ = 0;
   const auto threads = static_cast<unsigned>(std::min<std::size_t>(std::max(jobs, 1u), count));
   std::vector<Thread> workers;
+  workers.reserve(threads);
   // Also if an observer throws: the threads are joined after this.
   const std::unique_ptr<Transfer, void (*)(Transfer*)> ends(
       this, [](Transfer* self) { self->SetReporting(false); });
