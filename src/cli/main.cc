@@ -16,6 +16,7 @@
 namespace {
 
 const char* verb = "";
+std::terminate_handler usual_end = nullptr;
 
 // If memory runs out in a thread of a mount, the process ends (docs/internals/faults.md). Takes no memory.
 [[noreturn]] void End() {
@@ -30,6 +31,7 @@ const char* verb = "";
     ::_exit(1);
   } catch (...) {
   }
+  usual_end();
   std::abort();
 }
 
@@ -37,7 +39,7 @@ const char* verb = "";
 
 int main(int argc, char** argv) {
   if (argc > 1) verb = argv[1];
-  std::set_terminate(End);
+  usual_end = std::set_terminate(End);
   zenfs::Console console(stdout, stderr);
   if (zenfs::HasMorePrivilegesThanCaller()) {
     console.PrintError(
