@@ -72,4 +72,15 @@ std::uint32_t Crc32cBack(std::uint32_t whole, std::uint32_t front, std::uint64_t
   return Shift(front, Exponent(back_length)) ^ whole;
 }
 
+std::uint32_t Crc32cOfZeros(std::uint64_t length, std::uint32_t seed) {
+  constexpr std::byte kZero[1]{};
+  std::uint32_t crc = seed;
+  std::uint32_t power = Crc32c(kZero);  // of `bytes` zeros
+  for (std::uint64_t bytes = 1; length != 0; bytes *= 2, length /= 2) {
+    if (length % 2 != 0) crc = Crc32cWhole(crc, power, bytes);
+    power = Crc32cWhole(power, power, bytes);
+  }
+  return crc;
+}
+
 }  // namespace zenfs

@@ -22,4 +22,7 @@ using KnownCrc = std::optional<std::uint32_t>;  // a CRC-32C, or nothing if it i
 [[nodiscard]] std::uint32_t Crc32cFront(std::uint32_t whole, std::uint32_t back, std::uint64_t back_length);
 [[nodiscard]] std::uint32_t Crc32cBack(std::uint32_t whole, std::uint32_t front, std::uint64_t back_length);
 
+// The CRC of so many zeros behind bytes with the CRC `seed`. Takes microseconds for any length.
+[[nodiscard]] std::uint32_t Crc32cOfZeros(std::uint64_t length, std::uint32_t seed = 0);
+
 }  // namespace zenfs

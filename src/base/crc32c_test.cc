@@ -51,5 +51,10 @@ TEST(Crc32c, LengthsOfAnySizeAreRight) {
   }
 }
 
+RC_GTEST_PROP(Crc32cTest, ThatOfZerosNeedsNoZeros, (std::uint16_t length, std::uint32_t seed)) {
+  const std::vector<std::byte> zeros(length);
+  RC_ASSERT(Crc32cOfZeros(length, seed) == Crc32c(zeros, seed));
+}
+
 }  // namespace
 }  // namespace zenfs

@@ -32,6 +32,8 @@ class HostFile {
  public:
   // Reads into.size() bytes, or fewer at the end of the file. Returns their number.
   [[nodiscard]] Result<std::size_t> Read(std::uint64_t offset, ByteSpan into) const;
+  // How many of the `length` bytes at `offset` are in a hole, and so zeros; 0 if the host can't tell.
+  [[nodiscard]] std::uint64_t KnownZeros(std::uint64_t offset, std::uint64_t length) const;
   [[nodiscard]] Status Append(ByteView bytes);
   [[nodiscard]] Status SetModified(std::uint64_t mtime_seconds);
   [[nodiscard]] Status Sync();

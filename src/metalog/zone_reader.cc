@@ -8,6 +8,8 @@
 namespace zenfs {
 namespace {
 
+// Less at first, because there may be little to see behind a hole.
+constexpr std::uint64_t kFirstPiece = 16 << 10;
 constexpr std::uint64_t kPiece = 1 << 20;
 
 }  // namespace
@@ -16,8 +18,13 @@ ByteView ZoneReader::View(std::uint64_t offset, std::uint64_t at_least) {
   if (offset >= end_) return {};
   const std::uint64_t wanted = std::min(at_least, end_ - offset);
   const bool held = offset >= buffer_offset_ && offset + wanted <= buffer_offset_ + buffer_.size();
-  if (!held)
-    Fill(offset, std::min(std::max(RoundUp(wanted, device_.geometry().block_size), kPiece), end_ - offset));
+  if (!held) {
+    const bool goes_on =
+        !buffer_.empty() && buffer_offset_ <= offset && offset <= buffer_offset_ + buffer_.size();
+    const std::uint64_t piece = goes_on ? next_bytes_ : kFirstPiece;
+    next_bytes_ = std::min(2 * piece, kPiece);
+    Fill(offset, std::min(std::max(RoundUp(wanted, device_.geometry().block_size), piece), end_ - offset));
+  }
   const std::uint64_t skip = offset - buffer_offset_;
   return buffer_.View(skip, buffer_.size() - skip);
 }

@@ -32,6 +32,7 @@ class ZoneReader {
   const std::uint64_t end_;
   AlignedBuffer buffer_;
   std::uint64_t buffer_offset_ = 0;
+  std::uint64_t next_bytes_ = 0;  // to read at once, if the next read goes on behind the last one
   bool met_unreadable_ = false;
 };
 

@@ -22,17 +22,27 @@ constexpr std::uint64_t kPieceBytes = 1 << 20;
 // Zeros are left out of the file by blocks of this size, the unit in which most file systems allocate.
 constexpr std::uint64_t kFileBlockBytes = 4096;
 
-// Reads the first `bytes` of a zone in pieces and passes them on. Blocks that can't be read are
-// zeros; returns their number.
+// Reads the first `bytes` of a zone in pieces and passes them on; of known zeros, which are not read, their number. Blocks that
+// can't be read are zeros; returns their number.
 Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t bytes,
-                               const std::function<Status(ByteView)>& use) {
+                               const std::function<Status(ByteView piece, std::uint64_t zeros)>& use) {
+  constexpr std::uint64_t kFirstBytes = 64 << 10;  // behind a hole there may be little
   AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, device.geometry().block_size));
   std::uint32_t unreadable = 0;
-  for (std::uint64_t at = 0; at < bytes; at += buffer.size()) {
-    buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), bytes - at));
+  std::uint64_t next = kFirstBytes;
+  for (std::uint64_t at = 0; at < bytes;) {
     const DeviceOffset from = device.geometry().ZoneStart(zone) + at;
+    if (const std::uint64_t zeros = device.KnownZeros(from, bytes - at); zeros != 0) {
+      ZENFS_RETURN_IF_ERROR(use({}, zeros));
+      at += zeros;
+      next = kFirstBytes;
+      continue;
+    }
+    buffer.Resize(std::min<std::uint64_t>({buffer.capacity(), next, bytes - at}));
+    next = 2 * buffer.size();
     unreadable += ReadOrZeros(device, from, buffer.Span());
-    ZENFS_RETURN_IF_ERROR(use(buffer.View()));
+    ZENFS_RETURN_IF_ERROR(use(buffer.View(), 0));
+    at += buffer.size();
   }
   return unreadable;
 }
@@ -69,8 +79,8 @@ Status WriteFile(ZonedDevice& device, const MetadataCopy& copy, std::uint64_t bu
   std::uint64_t length = kMetadataCopyHeadBytes;  // of the file
   std::uint64_t end = length;                     // of the bytes that were read, zeros included
   for (const CopiedZone& zone : copy.zones) {
-    ZENFS_RETURN_IF_ERROR(ReadZone(device, zone.zone, zone.bytes, [&](ByteView piece) {
-      const std::uint64_t offset = std::exchange(end, end + piece.size());
+    ZENFS_RETURN_IF_ERROR(ReadZone(device, zone.zone, zone.bytes, [&](ByteView piece, std::uint64_t zeros) {
+      const std::uint64_t offset = std::exchange(end, end + piece.size() + zeros);
       return WithoutZeros(offset, piece, [&](std::uint64_t at, ByteView part) -> Status {
         if (part.size() > budget) {
           return Fail(Code::kBusy,
@@ -139,9 +149,10 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
     CopiedZone zone{.zone = info.id,
                     .condition = static_cast<std::uint32_t>(info.condition),
                     .bytes = info.WrittenBytes()};
-    ZENFS_ASSIGN_OR_RETURN(zone.unreadable, ReadZone(device, info.id, zone.bytes, [&](ByteView piece) {
-                             zone.crc = Crc32c(piece, zone.crc);
-                             const std::uint64_t offset = std::exchange(end, end + piece.size());
+    ZENFS_ASSIGN_OR_RETURN(zone.unreadable,
+                           ReadZone(device, info.id, zone.bytes, [&](ByteView piece, std::uint64_t zeros) {
+                             zone.crc = Crc32cOfZeros(zeros, Crc32c(piece, zone.crc));
+                             const std::uint64_t offset = std::exchange(end, end + piece.size() + zeros);
                              return WithoutZeros(offset, piece, [&](std::uint64_t, ByteView part) -> Status {
                                needed += part.size();
                                return {};
@@ -175,6 +186,11 @@ Result<MetadataCopy> VerifyMetadataFile(const HostFile& file) {
   for (const CopiedZone& zone : copy->zones) {
     std::uint32_t crc = 0;
     for (std::uint64_t at = 0; at < zone.bytes;) {
+      if (const std::uint64_t zeros = file.KnownZeros(offset + at, zone.bytes - at); zeros != 0) {
+        crc = Crc32cOfZeros(zeros, crc);
+        at += zeros;
+        continue;
+      }
       const ByteSpan into = ByteSpan(buffer).first(std::min<std::uint64_t>(kPieceBytes, zone.bytes - at));
       ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(offset + at, into));
       if (n != into.size())

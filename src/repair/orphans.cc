@@ -20,32 +20,40 @@ struct Range {
   std::uint64_t end = 0;
 };
 
-// Leaves out known zeros at the end of the range.
-std::uint64_t EndOfKnown(ZonedDevice& device, const ZoneInfo& zone, Range range) {
-  std::uint64_t end = range.begin;
+// The parts of the range that are not known zeros.
+std::vector<Range> PartsWithData(ZonedDevice& device, const ZoneInfo& zone, Range range) {
+  std::vector<Range> parts;
   for (std::uint64_t at = range.begin; at < range.end;) {
     const std::uint64_t zeros = device.KnownZeros(zone.start + at, range.end - at);
-    at += zeros != 0 ? zeros : std::min(kReadBytes, range.end - at);
-    if (zeros == 0) end = at;
+    const std::uint64_t end = std::min(range.end, at + (zeros != 0 ? zeros : kReadBytes));
+    if (zeros == 0 && !parts.empty() && parts.back().end == at) {
+      parts.back().end = end;
+    } else if (zeros == 0) {
+      parts.push_back({at, end});
+    }
+    at = end;
   }
-  return end;
+  return parts;
 }
 
-// Returns the end of the last block that is not all zeros. A block that can't be read counts as not
-// all zeros.
+// Returns the end of the last block that is not all zeros, `range.begin` if there is none. A block that can't be read counts as
+// not all zeros.
 std::uint64_t EndOfData(ZonedDevice& device, const ZoneInfo& zone, Range range) {
   const std::uint32_t block = device.geometry().block_size;
-  range.end = EndOfKnown(device, zone, range);
   AlignedBuffer buffer(std::max<std::uint64_t>(kReadBytes, block));
-  while (range.end > range.begin) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(buffer.capacity(), range.end - range.begin);
-    const std::uint64_t from = range.end - bytes;
-    buffer.Resize(bytes);
-    if (!device.Read(zone.start + from, buffer.Span()).ok()) return range.end;
-    for (std::uint64_t at = bytes; at > 0; at -= block) {
-      if (!IsZeros(buffer.View(at - block, block))) return from + at;
+  std::vector<Range> parts = PartsWithData(device, zone, range);
+  for (; !parts.empty(); parts.pop_back()) {
+    Range part = parts.back();
+    while (part.end > part.begin) {
+      const std::uint64_t bytes = std::min<std::uint64_t>(buffer.capacity(), part.end - part.begin);
+      const std::uint64_t from = part.end - bytes;
+      buffer.Resize(bytes);
+      if (!device.Read(zone.start + from, buffer.Span()).ok()) return part.end;
+      for (std::uint64_t at = bytes; at > 0; at -= block) {
+        if (!IsZeros(buffer.View(at - block, block))) return from + at;
+      }
+      part.end = from;
     }
-    range.end = from;
   }
   return range.begin;
 }

@@ -1,9 +1,13 @@
 // A zone of an emulated device may claim to be full of bytes that its file does not have. What looks at the volume takes time for
 // the bytes that are there, and none for those that are claimed.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "backends/emulator/emulator.h"
+#include "base/unique_fd.h"
 #include "testing/borrowed_device.h"
+#include "testing/random_bytes.h"
 #include "testing/temp_directory.h"
 #include "volume/check_volume.h"
 #include "volume/scrub.h"
@@ -61,6 +65,39 @@ TEST_F(ClaimedLengthTest, ZonesThatAreFullOfNothingAreNotRead) {
   ASSERT_TRUE(IsOk(again));
   EXPECT_EQ(*GetFile(**again, "a.log"), "a line");
   EXPECT_LT(BytesRead(*device) - before, std::uint64_t{256} << 20);
+}
+
+// A block of garbage each MiB, in an image that costs its maker a 256th of what it claims.
+TEST_F(ClaimedLengthTest, BetweenFewBlocksLittleIsRead) {
+  constexpr std::uint64_t kDots = 512;
+  const auto device = Open(OpenMode::kExclusive);
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {.metadata_zones = 8})));
+  const auto volume = *Volume::Mount(Borrow(*device), {});
+  const auto log = *volume->Create("a.log");
+  ASSERT_TRUE(IsOk(log->Append(AsBytes("a line"))));
+  ASSERT_TRUE(IsOk(log->Sync()));
+  std::uint64_t scanned = 0;
+  {
+    const UniqueFd file(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+    const std::uint64_t data = ReadEmulatedFileInfo(path_)->file_bytes - 24 * kZoneBytes;
+    const std::string garbage = RandomBytes(4096, 1);
+    for (const ZoneStatus& zone : volume->Zones()) {
+      if (zone.phase != ZonePhase::kMetadata && zone.phase != ZonePhase::kLog) continue;
+      if (!device->Finish(zone.id).ok()) continue;
+      ++scanned;
+      for (std::uint64_t i = 1; i <= kDots; ++i) {
+        const std::uint64_t at = data + zone.id.value * kZoneBytes + i * ((1 << 20) + 4096);
+        ASSERT_EQ(::pwrite(file.get(), garbage.data(), garbage.size(), static_cast<off_t>(at)), 4096);
+      }
+    }
+  }
+  ASSERT_GE(scanned, 8u);
+  const auto reader = Open(OpenMode::kReadOnly);
+  ASSERT_TRUE(IsOk(CheckVolume(*reader, {})));
+  // A check goes through a damaged zone several times.
+  EXPECT_LT(BytesRead(*reader), scanned * kDots << 20);
+  IgnoreError(log->Close());
+  IgnoreError(volume->Unmount());
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace {
 // The numbers of a volume never get so large that this skips its frames.
 static_assert(kStateNumbersEnd == kNumbersEnd && kStateNumbersCredible == kCredibleEnd);
 
-// The window has less in flight.
-constexpr std::uint64_t kWorthSkipping = 8 << 20;
+// The first piece of a window is as long.
+constexpr std::uint64_t kWorthSkipping = 64 << 10;
 
 }  // namespace
 

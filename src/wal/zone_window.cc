@@ -10,8 +10,8 @@ namespace zenfs {
 
 ZoneWindow::ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t from, std::uint64_t end)
     : device_(device), start_(start), end_(end), begin_(from), ahead_(from) {
-  if (end - std::min(from, end) > kPieceBytes) queue_ = device.CreateQueue(kPieces);
-  for (Piece& piece : pieces_) ReadAhead(piece);
+  if (end - std::min(from, end) > kFirstPieceBytes) queue_ = device.CreateQueue(kPieces);
+  ReadAhead(pieces_.front());
   Collect(0);
 }
 
@@ -26,6 +26,11 @@ ByteView ZoneWindow::From(std::uint64_t at, std::uint64_t needed) {
 
 void ZoneWindow::Extend(std::uint64_t at) {
   Piece& piece = pieces_[oldest_];
+  const bool goes_on = std::exchange(extended_, true);  // the caller has seen the first piece
+  for (std::size_t i = 0; goes_on && i < kPieces; ++i) {
+    Piece& next = pieces_[(oldest_ + i) % kPieces];
+    if (!next.asked) ReadAhead(next);
+  }
   while (!piece.read) Collect(1);
   ZENFS_ASSERT(at <= window_end());
   if (at == window_end()) {  // nearly always: frames seldom lie in two pieces
@@ -39,14 +44,16 @@ void ZoneWindow::Extend(std::uint64_t at) {
     buffer_ = std::move(joined);
     begin_ = at;
   }
-  ReadAhead(piece);
+  piece.asked = false;
+  if (goes_on) ReadAhead(piece);
   Collect(0);  // starts it
   oldest_ = (oldest_ + 1) % kPieces;
 }
 
 void ZoneWindow::ReadAhead(Piece& piece) {
   if (ahead_ >= end_) return;
-  const std::uint64_t bytes = std::min(kPieceBytes, end_ - ahead_);
+  const std::uint64_t bytes = std::min(next_bytes_, end_ - ahead_);
+  next_bytes_ = std::min(2 * next_bytes_, kPieceBytes);
   if (piece.bytes.capacity() < bytes) piece.bytes = AlignedBuffer(bytes);
   piece.bytes.Resize(bytes);
   piece.begin = std::exchange(ahead_, ahead_ + bytes);
@@ -54,6 +61,7 @@ void ZoneWindow::ReadAhead(Piece& piece) {
                    .offset = start_ + piece.begin,
                    .read_into = piece.bytes.Span(),
                    .tag = &piece};
+  piece.asked = true;
   piece.read = false;
   if (queue_ == nullptr) return End(piece, device_.Read(piece.request.offset, piece.request.read_into));
   queue_->Submit(&piece.request);

@@ -1,5 +1,6 @@
 // A view of the written part of one zone that moves forward. It reads ahead: several pieces are in flight while the caller
-// looks at the one before, so a scan costs the time of the device or of the caller, whichever is longer.
+// looks at the one before, so a scan costs the time of the device or of the caller, whichever is longer. It begins with one small
+// piece and reads more at once as the caller goes on, so it costs little where there is little to see.
 //
 // A block that cannot be read is zero here (device-assumptions 1).
 //
@@ -29,6 +30,7 @@ class ZoneWindow {
   ByteView From(std::uint64_t at, std::uint64_t needed);
 
  private:
+  static constexpr std::uint64_t kFirstPieceBytes = 64 << 10;
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
   static constexpr std::size_t kPieces = 4;
 
@@ -36,6 +38,7 @@ class ZoneWindow {
     AlignedBuffer bytes;
     std::uint64_t begin = 0;
     IoRequest request;
+    bool asked = false;  // for bytes that are not in the window yet
     bool read = false;
   };
 
@@ -55,6 +58,8 @@ class ZoneWindow {
   std::uint64_t begin_;  // of the window
   AlignedBuffer buffer_;
   std::uint64_t ahead_;  // end of the pieces that were asked for
+  bool extended_ = false;
+  std::uint64_t next_bytes_ = kFirstPieceBytes;  // of the next piece
   std::array<Piece, kPieces> pieces_;
   std::size_t oldest_ = 0;  // the piece behind the window
   std::vector<IoRequest*> done_;

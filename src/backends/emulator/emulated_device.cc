@@ -272,6 +272,7 @@ std::uint64_t EmulatedDevice::KnownZeros(DeviceOffset from, std::uint64_t length
   const std::uint64_t in_zone = from - geometry_.ZoneStart(zone);
   {
     MutexLock lock(mutex_);
+    if (mode_ == OpenMode::kReadOnly && !Refresh(zone, 1).ok()) return 0;
     // An offline zone can't be read.
     if (!machine_.CheckRead(zone, in_zone / geometry_.block_size, 1)) return 0;
   }
