@@ -100,5 +100,17 @@ TEST_F(ClaimedLengthTest, BetweenFewBlocksLittleIsRead) {
   IgnoreError(volume->Unmount());
 }
 
+// A reader knows the zone as full. Its reads would fail, a block at a time.
+TEST_F(ClaimedLengthTest, AZoneThatWasResetMeanwhileIsNotReadEither) {
+  const auto device = Open(OpenMode::kExclusive);
+  ASSERT_TRUE(IsOk(device->Finish(ZoneId(5))));
+  const auto reader = Open(OpenMode::kReadOnly);
+  ASSERT_TRUE(IsOk(device->Reset(ZoneId(5))));
+  const DeviceOffset start = reader->geometry().ZoneStart(ZoneId(5));
+  EXPECT_EQ(reader->KnownZeros(start, kZoneBytes), kZoneBytes);
+  ASSERT_TRUE(IsOk(device->SetCondition(ZoneId(5), ZoneCondition::kOffline)));
+  EXPECT_EQ(reader->KnownZeros(start, kZoneBytes), 0u) << "it can't be read";
+}
+
 }  // namespace
 }  // namespace zenfs
