@@ -69,7 +69,7 @@ TEST_F(ClaimedLengthTest, ZonesThatAreFullOfNothingAreNotRead) {
 
 // A block of garbage each MiB, in an image that costs its maker a 256th of what it claims.
 TEST_F(ClaimedLengthTest, BetweenFewBlocksLittleIsRead) {
-  constexpr std::uint64_t kDots = 512;
+  constexpr std::uint64_t kDots = 32;
   const auto device = Open(OpenMode::kExclusive);
   ASSERT_TRUE(IsOk(FormatVolume(*device, {.metadata_zones = 8})));
   const auto volume = *Volume::Mount(Borrow(*device), {});
