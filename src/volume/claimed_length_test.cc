@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "backends/emulator/emulator.h"
 #include "base/unique_fd.h"
 #include "testing/borrowed_device.h"
@@ -29,6 +31,17 @@ class ClaimedLengthTest : public testing::Test {
     EXPECT_TRUE(IsOk(device));
     return *std::move(device);
   }
+  // Makes `log` hold one synced line, and its zone and all of the metadata full of nothing, beneath the volume. Returns the zones.
+  static std::vector<ZoneId> FillWithNothing(const Volume& volume, FileHandle& log, EmulatorDevice& device) {
+    EXPECT_TRUE(IsOk(log.Append(AsBytes("a line"))));
+    EXPECT_TRUE(IsOk(log.Sync()));
+    std::vector<ZoneId> zones;
+    for (const ZoneStatus& zone : volume.Zones()) {
+      const bool scanned = zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog;
+      if (scanned && device.Finish(zone.id).ok()) zones.push_back(zone.id);
+    }
+    return zones;
+  }
   static std::uint64_t BytesRead(const EmulatorDevice& device) {
     return device.meter().of(EmulatorCommand::kRead).bytes;
   }
@@ -43,14 +56,7 @@ TEST_F(ClaimedLengthTest, ZonesThatAreFullOfNothingAreNotRead) {
   {
     const auto volume = *Volume::Mount(Borrow(*device), {});
     const auto log = *volume->Create("a.log");
-    ASSERT_TRUE(IsOk(log->Append(AsBytes("a line"))));
-    ASSERT_TRUE(IsOk(log->Sync()));
-    int finished = 0;
-    for (const ZoneStatus& zone : volume->Zones()) {
-      const bool scanned = zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog;
-      if (scanned && device->Finish(zone.id).ok()) ++finished;
-    }
-    ASSERT_GE(finished, 8) << "metadata and log zones";
+    ASSERT_GE(FillWithNothing(*volume, *log, *device).size(), 8u);
     const auto reader = Open(OpenMode::kReadOnly);
     const auto report = CheckVolume(*reader, {});
     ASSERT_TRUE(IsOk(report));
@@ -74,28 +80,23 @@ TEST_F(ClaimedLengthTest, BetweenFewBlocksLittleIsRead) {
   ASSERT_TRUE(IsOk(FormatVolume(*device, {.metadata_zones = 8})));
   const auto volume = *Volume::Mount(Borrow(*device), {});
   const auto log = *volume->Create("a.log");
-  ASSERT_TRUE(IsOk(log->Append(AsBytes("a line"))));
-  ASSERT_TRUE(IsOk(log->Sync()));
-  std::uint64_t scanned = 0;
+  const std::vector<ZoneId> zones = FillWithNothing(*volume, *log, *device);
+  ASSERT_GE(zones.size(), 8u);
   {
     const UniqueFd file(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
     const std::uint64_t data = ReadEmulatedFileInfo(path_)->file_bytes - 24 * kZoneBytes;
     const std::string garbage = RandomBytes(4096, 1);
-    for (const ZoneStatus& zone : volume->Zones()) {
-      if (zone.phase != ZonePhase::kMetadata && zone.phase != ZonePhase::kLog) continue;
-      if (!device->Finish(zone.id).ok()) continue;
-      ++scanned;
+    for (const ZoneId zone : zones) {
       for (std::uint64_t i = 1; i <= kDots; ++i) {
-        const std::uint64_t at = data + zone.id.value * kZoneBytes + i * ((1 << 20) + 4096);
+        const std::uint64_t at = data + zone.value * kZoneBytes + i * ((1 << 20) + 4096);
         ASSERT_EQ(::pwrite(file.get(), garbage.data(), garbage.size(), static_cast<off_t>(at)), 4096);
       }
     }
   }
-  ASSERT_GE(scanned, 8u);
   const auto reader = Open(OpenMode::kReadOnly);
   ASSERT_TRUE(IsOk(CheckVolume(*reader, {})));
   // A check goes through a damaged zone several times.
-  EXPECT_LT(BytesRead(*reader), scanned * kDots << 20);
+  EXPECT_LT(BytesRead(*reader), zones.size() * kDots << 20);
   IgnoreError(log->Close());
   IgnoreError(volume->Unmount());
 }
