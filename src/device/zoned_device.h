@@ -120,8 +120,8 @@ class ZonedDevice {
   // Reports `count` zones from `first`, in order.
   [[nodiscard]] virtual Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) = 0;
 
-  // How many of the `length` bytes at `from`, in one zone, a read is known to return as zeros, without reading them: a multiple of
-  // the block size, 0 if that is not known. A zone of an emulated device may claim any length, and a scan of it must not take longer
+  // How many of the `length` bytes at `from`, in one zone, a read is known to return as zeros, or to refuse because they are behind
+  // the write pointer, without reading them: a multiple of the block size, 0 if that is not known. A zone of an emulated device may claim any length, and a scan of it must not take longer
   // than the bytes that its file has. A decorator that changes reads decides for itself what it returns here.
   virtual std::uint64_t KnownZeros(DeviceOffset /*from*/, std::uint64_t /*length*/) { return 0; }
 
