@@ -17,6 +17,7 @@ set(ZENFS_SOURCES_base
   base/free_bytes.cc
   base/host_directory.cc
   base/host_file.cc
+  base/known_hole.cc
   base/lock_order.cc
   base/mutex.cc
   base/output_file.cc

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "base/file_size_limit.h"
+#include "base/known_hole.h"
 
 namespace zenfs {
 
@@ -47,12 +47,7 @@ Result<std::size_t> HostFile::Read(std::uint64_t offset, ByteSpan into) const {
 }
 
 std::uint64_t HostFile::KnownZeros(std::uint64_t offset, std::uint64_t length) const {
-  const auto from = static_cast<off_t>(offset);
-  const off_t data = ::lseek(fd_.get(), from, SEEK_DATA);
-  if (data >= 0) return std::min(length, static_cast<std::uint64_t>(data - from));
-  // ENXIO: only a hole from here on, or the end of the file.
-  const bool is_hole = errno == ENXIO && ::lseek(fd_.get(), 0, SEEK_END) >= from + static_cast<off_t>(length);
-  return is_hole ? length : 0;
+  return KnownHole(fd_.get(), offset, length);
 }
 
 Status HostFile::Append(ByteView bytes) {

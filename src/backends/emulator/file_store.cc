@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "backends/emulator/zone_word.h"
+#include "base/known_hole.h"
 
 namespace zenfs {
 namespace {
@@ -113,13 +114,7 @@ Status FileStore::GiveBackEmptyZones() {
 }
 
 std::uint64_t FileStore::KnownZeros(ZoneId zone, std::uint64_t offset, std::uint64_t length) const {
-  const auto from = static_cast<off_t>(FileOffset(zone) + offset);
-  const off_t data = ::lseek(file_.fd(), from, SEEK_DATA);
-  if (data >= 0) return std::min(length, static_cast<std::uint64_t>(data - from));
-  // ENXIO: only a hole from here on, or the file was cut off before.
-  const bool is_hole =
-      errno == ENXIO && ::lseek(file_.fd(), 0, SEEK_END) >= from + static_cast<off_t>(length);
-  return is_hole ? length : 0;
+  return KnownHole(file_.fd(), FileOffset(zone) + offset, length);
 }
 
 Status FileStore::Read(ZoneId zone, std::uint64_t offset, ByteSpan into) {
