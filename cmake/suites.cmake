@@ -76,6 +76,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/file_times_test.cc
   rocksdb/fault_test.cc
   rocksdb/async_read_test.cc
+  rocksdb/new_table_test.cc
   rocksdb/file_contract_test.cc
   rocksdb/flush_kill_test.cc
   rocksdb/kill_test.cc

@@ -23,6 +23,7 @@ WritableFile::WritableFile(MountedFile file, const FileOptions& options)
     : rocksdb::FSWritableFile(options),
       file_(std::move(file)),
       direct_(options.use_direct_writes && file_.MayBeDirect()),
+      fills_cache_(!options.use_direct_writes && !options.use_direct_reads),
       verifies_(options.handoff_checksum_type == rocksdb::ChecksumType::kCRC32c) {}
 
 IOStatus WritableFile::HandedOver(const DataVerificationInfo& info, KnownCrc& crc) const {
@@ -73,7 +74,11 @@ IOStatus WritableFile::Truncate(uint64_t size, const IOOptions&, IODebugContext*
 }
 
 IOStatus WritableFile::Close(const IOOptions&, IODebugContext*) {
-  return Guarded([&] { return ToWriteStatus(file_.handle->Close(), "closing", file_.path); });
+  return Guarded([&] {
+    IOStatus closed = ToWriteStatus(file_.handle->Close(), "closing", file_.path);
+    if (closed.ok() && fills_cache_) file_.handle->Advise(0, file_.handle->size(), CacheAdvice::kWillNeed);
+    return closed;
+  });
 }
 
 IOStatus WritableFile::Flush(const IOOptions&, IODebugContext*) {

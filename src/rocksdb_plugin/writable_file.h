@@ -48,6 +48,9 @@ class WritableFile final : public rocksdb::FSWritableFile {
 
   MountedFile file_;
   const bool direct_;
+  // Who writes and reads without direct I/O expects a table that was just written in the host's cache. Our writes go around
+  // it, so Close begins to read the table into it.
+  const bool fills_cache_;
   const bool verifies_;  // checksums from RocksDB are CRC32C
 };
 
