@@ -101,6 +101,8 @@ Result<std::unique_ptr<ZonedDevice>> OpenEmulator(const DeviceUri& uri, OpenMode
       const Result<std::uint64_t> size = ParseSize(value);
       if (!size) return Fail(size.error().With("option page_cache"));
       options.page_cache_bytes = *size;
+    } else if (key == "warm_cache") {
+      ZENFS_ASSIGN_OR_RETURN(options.warm_cache, ParseSwitch(key, value));
     } else if (key == "hostsync") {
       ZENFS_ASSIGN_OR_RETURN(options.hostsync, ParseSwitch(key, value));
     } else {

@@ -118,7 +118,7 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
               "device_copy:0, space_wait_s:N, flush_dir:PATH, metrics_file:PATH, trace_file:PATH, "
               "aux_path:PATH and discard_unsynced, dev: and zonefs: also io:uring and io:plain, dev: also "
               "commands:0, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N, copy_kib:N, "
-              "page_cache:SIZE and hostsync",
+              "page_cache:SIZE, warm_cache and hostsync",
               key));
     }
   }

@@ -47,6 +47,15 @@ void EmulatedCache::Advise(DeviceOffset offset, std::uint64_t length, CacheAdvic
   model_.Drop(zone, begin, begin + length);
 }
 
+void EmulatedCache::Warm(std::span<const ZoneInfo> zones) {
+  MutexLock lock(mutex_);
+  for (const ZoneInfo& zone : zones) {
+    const std::uint64_t room = model_.free_bytes();
+    if (room == 0) return;
+    model_.Fill(zone.id, {0, std::min(room, zone.WrittenBytes())}, {});
+  }
+}
+
 void EmulatedCache::DropZone(ZoneId zone) {
   MutexLock lock(mutex_);
   model_.DropZone(zone);

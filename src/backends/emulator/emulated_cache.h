@@ -8,10 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "backends/emulator/page_cache_model.h"
 #include "base/mutex.h"
 #include "device/host_cache.h"
+#include "device/zone_info.h"
 
 namespace zenfs {
 
@@ -26,6 +28,8 @@ class EmulatedCache final : public HostCache {
   void Read(std::span<CachedRead> reads) override EXCLUDES(mutex_);
   void Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice advice) override EXCLUDES(mutex_);
   void DropZone(ZoneId zone) EXCLUDES(mutex_);
+  // Fills the empty cache with what is written in `zones`, until it is full.
+  void Warm(std::span<const ZoneInfo> zones) EXCLUDES(mutex_);
 
  private:
   // Returns when the range is there.

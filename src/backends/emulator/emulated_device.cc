@@ -99,8 +99,14 @@ Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
                                                                std::unique_ptr<Store> store) {
   std::unique_ptr<EmulatedDevice> device(
       new EmulatedDevice(std::move(name), geometry, mode, options, std::move(store)));
-  MutexLock lock(device->mutex_);
-  ZENFS_RETURN_IF_ERROR(device->Refresh(ZoneId(0), geometry.zones));
+  {
+    MutexLock lock(device->mutex_);
+    ZENFS_RETURN_IF_ERROR(device->Refresh(ZoneId(0), geometry.zones));
+  }
+  if (options.warm_cache && device->ReadsWait()) {
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, device->Report(ZoneId(0), geometry.zones));
+    device->host_cache_.Warm(zones);
+  }
   return device;
 }
 

@@ -49,6 +49,8 @@ struct EmulatorOptions {
   std::uint64_t max_copy_bytes = 0;  // of a file's geometry, in whole blocks
   // What the modelled page cache of the host holds at most (page_cache_model.h). Unset: DefaultPageCacheBytes.
   std::optional<std::uint64_t> page_cache_bytes;
+  // That cache begins with what is written on the device, the first zones first, until it is full; else it begins empty.
+  bool warm_cache = false;
 
   std::uint32_t latency_us(EmulatorCommand command) const;
 };

@@ -45,6 +45,7 @@ class PageCacheModel {
   void DropZone(ZoneId zone) { ++resets_[zone.value]; }
 
   std::uint64_t pages() const { return pages_.size(); }
+  std::uint64_t free_bytes() const { return (capacity_ - pages_.size()) * kCachePageBytes; }
 
  private:
   struct Key {

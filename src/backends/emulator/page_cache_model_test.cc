@@ -1,8 +1,11 @@
 #include "backends/emulator/page_cache_model.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <memory>
+#include <string>
 
 #include "backends/emulator/emulator.h"
 #include "testing/device_data.h"
@@ -132,6 +135,29 @@ TEST_F(EmulatedCacheTest, HoldsNoMoreThanItsSize) {
   EXPECT_EQ(Reads(32 << 10, 4096), 1u);
   EXPECT_EQ(Reads(4096, 12 << 10), 0u);
   EXPECT_EQ(Reads(0, 4096), 1u);
+}
+
+TEST_F(EmulatedCacheTest, BeginsWithWhatIsOnTheDeviceIfItShallBeWarm) {
+  const std::string path = testing::TempDir() + "warm_cache_" + std::to_string(::getpid());
+  const EmulatorGeometry geometry{.zones = 4, .zone_size = 1 << 20, .block_size = 4096};
+  ASSERT_TRUE(CreateEmulatedFile(path, geometry, /*overwrite=*/true).ok());
+  const auto open = [&](const EmulatorOptions& options) {
+    device_.reset();
+    auto opened = OpenEmulatedFile(path, OpenMode::kExclusive, options);
+    ASSERT_TRUE(opened.ok());
+    device_ = *std::move(opened);
+  };
+  open({});
+  ASSERT_TRUE(device_->Write(DeviceOffset(0), data_.View()).ok());
+  open({.read_us = 1});
+  EXPECT_EQ(Reads(0, data_.size()), 1u);
+  open({.read_us = 1, .warm_cache = true});
+  EXPECT_EQ(Reads(0, data_.size()), 0u);
+  open({.read_us = 1, .page_cache_bytes = 16 << 10, .warm_cache = true});
+  EXPECT_EQ(Reads(0, 16 << 10), 0u);
+  EXPECT_EQ(Reads(16 << 10, 4096), 1u) << "no more than its size";
+  device_.reset();
+  std::remove(path.c_str());
 }
 
 TEST_F(EmulatedCacheTest, WithoutTimesNothingIsModelled) {
