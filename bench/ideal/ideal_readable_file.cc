@@ -10,7 +10,8 @@ namespace zenfs {
 SteadyTime IdealSource::Start(uint64_t offset, size_t n, Slice* result, char* scratch) const {
   const std::size_t got = file->Read(offset, std::as_writable_bytes(std::span(scratch, n)));
   *result = Slice(scratch, got);
-  return got == 0 ? SteadyTime() : drive->SendRead(ZoneId(0), offset, got);
+  // The host's cache of the limit holds all that there is.
+  return got == 0 || !direct ? SteadyTime() : drive->SendRead(ZoneId(0), offset, got);
 }
 
 IOStatus IdealRandomAccessFile::Read(uint64_t offset, size_t n, const IOOptions&, Slice* result,

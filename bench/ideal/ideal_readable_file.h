@@ -1,4 +1,4 @@
-// Readable files of the ideal file system: a read is a copy and takes the time of one read command.
+// Readable files of the ideal file system: a read is a copy, and a direct one takes the time of one read command.
 //
 // Asynchronous reads: ReadAsync copies and returns; Poll waits until the drive has completed them.
 //

@@ -44,6 +44,11 @@ class IdealTest : public testing::Test {
     EXPECT_TRUE(fs_->NewRandomAccessFile(dir_ + "/" + name, options, &file, nullptr).ok());
     return file;
   }
+  static FileOptions Direct() {
+    FileOptions options;
+    options.use_direct_reads = true;
+    return options;
+  }
   std::string Content(const std::string& name, uint64_t offset = 0, size_t n = 1 << 20) {
     std::string scratch(n, '?');
     Slice result;
@@ -152,10 +157,10 @@ TEST_F(IdealTest, BytesAreCountedByCause) {
   EXPECT_EQ(bytes["padding"], 3 * 4096 + 4096 - 5350);
 }
 
-TEST_F(IdealTest, ReadsTakeTheTimeOfTheDrive) {
+TEST_F(IdealTest, DirectReadsTakeTheTimeOfTheDrive) {
   Put("a.sst", std::string(1 << 20, 'a'));
   Make("zn540");
-  const auto file = Opened("a.sst");
+  const auto file = Opened("a.sst", Direct());
   std::string scratch(4096, '?');
   Slice result;
   constexpr int kReads = 50;
@@ -172,7 +177,7 @@ TEST_F(IdealTest, ReadsTakeTheTimeOfTheDrive) {
 TEST_F(IdealTest, AsynchronousReadsOverlap) {
   Put("a.sst", std::string(64 << 10, 'a'));
   Make("bufferless");
-  const auto file = Opened("a.sst");
+  const auto file = Opened("a.sst", Direct());
   std::vector<std::string> scratch(8, std::string(4096, '?'));
   std::vector<void*> handles(8);
   int done = 0;
