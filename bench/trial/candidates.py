@@ -3,6 +3,7 @@
 A candidate makes a fresh Place for each case and repetition. A place knows how db_bench is told of it, what a phase
 wrote there and by what cause, and how much it holds; remove() leaves nothing behind.
 """
+import collections
 import os
 import pathlib
 import shutil
@@ -13,8 +14,10 @@ from tooling.places import ToolError
 from trial.places import GIB, MIB, check_room, is_tmpfs
 from trial.zenfs_command import bytes_by_cause
 
-PROFILES = ("none", "zn540", "bufferless")
-ZONE_BYTES = 64 * MIB
+PROFILES = ("none", "zn540", "bufferless", "smr")
+Shape = collections.namedtuple("Shape", "zone_bytes open active")  # active 0: no limit
+SHAPES = {"smr": Shape(256 * MIB, 128, 0)}
+SSD = Shape(64 * MIB, 14, 14)
 
 
 def room_needed(data_bytes):
@@ -116,8 +119,9 @@ class EmulatedCandidate:
         """`options`: of the mount, as in a URI. With `sync_blocks` among them the device has random write areas."""
         self.programs, self.profile, self.directory = programs, profile, pathlib.Path(directory)
         self.name, self.options = name or f"zenfs-{profile}", options
+        self.shape = SHAPES.get(profile, SSD)
         self.uri = "zenfs://emu:FILE" + (f"?{options}" if options else "")
-        self.description = (f"ZenFS on an emulated device on tmpfs, zones of {ZONE_BYTES // MIB} MiB, 14 open, "
+        self.description = (f"ZenFS on an emulated device on tmpfs, zones of {self.shape.zone_bytes // MIB} MiB, {self.shape.open} open, "
                             + ("as fast as the host" if profile == "none" else f"timing profile {profile}")
                             + (f", {options}" if options else ""))
         self.area_flags = ["--random-area=64K"] if "sync_blocks" in options else []
@@ -132,9 +136,10 @@ class EmulatedCandidate:
         folder = self.directory / uuid.uuid4().hex[:12]
         folder.mkdir()
         image = folder / "device.img"
-        zones = self.device_size(data_bytes) // ZONE_BYTES
-        self.programs.zenfs("emu", "create", image, f"--zones={zones}", f"--zone-size={ZONE_BYTES}", "--max-open=14",
-                            "--max-active=14", f"--timing={self.profile}", *self.area_flags)
+        zones = max(40, self.device_size(data_bytes) // self.shape.zone_bytes)
+        self.programs.zenfs("emu", "create", image, f"--zones={zones}", f"--zone-size={self.shape.zone_bytes}",
+                            f"--max-open={self.shape.open}", f"--max-active={self.shape.active}", f"--timing={self.profile}",
+                            *self.area_flags)
         self.programs.zenfs("mkfs", f"--emu={image}")
         # Append buffers in a separate directory: the rest of a killed program is removed with it.
         uri = f"zenfs://emu:{image}?flush_dir:{folder}" + (f",{self.options}" if self.options else "")

@@ -60,7 +60,7 @@ def builtin(found, options, place):
               "posix-disk": lambda: candidates.PosixCandidate("posix-disk", options.disk)}
     for profile in candidates.PROFILES:
         makers[f"zenfs-{profile}"] = lambda profile=profile: candidates.EmulatedCandidate(found, profile, place)
-    for profile in candidates.PROFILES:
+    for profile in ideal.PROFILES:
         makers[f"ideal-{profile}"] = lambda profile=profile: ideal.IdealCandidate(found, profile, place)
     return makers
 

@@ -7,6 +7,10 @@ import uuid
 from trial.candidates import Place, check_room, room_needed
 
 
+# Not smr: the ideal file system does not place its files, and on a disk the place decides the time.
+PROFILES = ("none", "zn540", "bufferless")
+
+
 class IdealPlace(Place):
     def __init__(self, programs, profile, folder):
         self.page, self.folder = folder / "counters", folder

@@ -15,6 +15,8 @@ def count(value):
 
 
 def micros(value):
+    if value is None:
+        return "–"
     if value >= 999500:
         return digits(value / 1e6) + " s"
     return digits(value / 1e3) + " ms" if value >= 999.5 else digits(value) + " µs"

@@ -137,6 +137,9 @@ class Page:
 
     def cpu(self):
         def panel(case, phase, rows):
+            rows = [row for row in rows if row["cpu_us_per_op"] is not None]
+            if not rows:
+                return ""
             return plot_svg.bars([self.bar(row, "cpu_us_per_op", show.micros(row["cpu_us_per_op"]), False,
                                            second=row["emulation_cpu_us_per_op"],
                                            second_title=f"emulation: {show.micros(row['emulation_cpu_us_per_op'])}")

@@ -11,14 +11,15 @@ from trial.places import MIB
 KEY_BYTES = 16
 
 # `distinct` says how the keys of a writing phase are drawn: "all" in turn, "random" with repetition, None: writes none.
-# `bounded` phases end after --seconds, the others after --num keys.
-Phase = collections.namedtuple("Phase", "name benchmark flags threads bounded distinct settle")
+# `bounded` phases end after --seconds, the others after --num keys. `behind`: benchmarks that run first in the same process, and
+# are not measured; the CPU time of such a phase is not known.
+Phase = collections.namedtuple("Phase", "name benchmark flags threads bounded distinct settle behind", defaults=((),))
 Case = collections.namedtuple("Case", "name title value_bytes keys phases engine", defaults=("db_bench",))
 Set = collections.namedtuple("Set", "name title cases")
 
 
-def phase(benchmark, *flags, name=None, threads=1, bounded=False, distinct=None, settle=False):
-    return Phase(name or benchmark, benchmark, list(flags), threads, bounded, distinct, settle)
+def phase(benchmark, *flags, name=None, threads=1, bounded=False, distinct=None, settle=False, behind=()):
+    return Phase(name or benchmark, benchmark, list(flags), threads, bounded, distinct, settle, behind)
 
 
 def fill(benchmark, *flags, **others):
@@ -92,6 +93,21 @@ def async_scans():
                  bounded("seekrandom", *scan), bounded("seekrandom", *scan, "--async_io=1", name="seekrandom-async"))]
 
 
+def buffered():
+    """RocksDB's default, buffered I/O. Each process begins with an empty cache on a device with times, and with a warm one elsewhere."""
+    flags = ["--use_direct_reads=0", "--use_direct_io_for_flush_and_compaction=0"]
+    client = ["rocksdb.db.use_direct_reads=false", "rocksdb.db.use_direct_io_for_flush_and_compaction=false"]
+    return [case("buffered", "Buffered I/O: filled at random, then read", 800, 256 * MIB,
+                 fill("fillrandom", *flags, settle=True), bounded("readrandom", *flags),
+                 bounded("readrandom", *flags, name="readrandom-again", behind=("readseq",)),
+                 bounded("seekrandom", "--seek_nexts=50", *flags, name="seekrandom-again", behind=("readseq",)),
+                 bounded("readwhilewriting", "--benchmark_write_rate_limit=10485760", *flags, threads=4)),
+            case("new-tables", "Buffered I/O: read by the process that has just filled it", 800, 256 * MIB,
+                 phase("readrandom", *flags, "--reads=200000", behind=("fillrandom", "flush", "waitforcompaction")))] + [
+                     one._replace(phases=[phase._replace(flags=client) for phase in one.phases])
+                     for one in of_client("ycsb-buffered", 3860, 20000, threads=2) if one.name[-1] in "abc"]
+
+
 YCSB = {"a": "half reads, half updates", "b": "95 % reads, 5 % updates", "c": "reads", "d": "reads of what was inserted last",
         "e": "scans of up to 100 records", "f": "half reads, half read-modify-writes"}
 
@@ -123,6 +139,7 @@ ALL = {
     "wal-ycsb": ("YCSB by one client with records of 3,860 and of 1,000 bytes: what a log's buffer costs a mixed load", wal_ycsb),
     "multiget": ("64 keys at a time, plain and asynchronous", multiget),
     "async-scans": ("range scans, plain and with async_io", async_scans),
+    "buffered": ("RocksDB's default, buffered I/O: a fill, reads with an empty and a warm cache, YCSB A to C", buffered),
     "ycsb": ("the genuine YCSB client, workloads A to F, load and run", ycsb),
 }
 
@@ -133,7 +150,7 @@ def with_keys(cases, keys):
 
 def case_bytes(one):
     """The bytes of all keys and values of the case."""
-    writers = max(p.threads for p in one.phases if p.distinct) if one.phases else 1
+    writers = max((p.threads for p in one.phases if p.distinct), default=1)
     return one.keys * (KEY_BYTES + one.value_bytes) * (writers if not one.phases[0].bounded else 1)
 
 

@@ -40,7 +40,8 @@ class Ycsb:
         self.expected = case.keys
         export = folder / "ycsb.json"
         export.unlink(missing_ok=True)
-        return [str(word) for word in self.client.words(switch, place, case.name.rpartition("-")[2], work, export)]
+        words = self.client.words(switch, place, case.name.rpartition("-")[2], work, export)
+        return [str(word) for word in words + [word for given in phase.flags for word in ("-p", given)]]
 
     def environment(self, place):
         """The client loads libzenfs itself. Another library is preloaded, and finds the RocksDB that the client loads."""
