@@ -14,6 +14,7 @@ set(ZENFS_SOURCES_host
 set(ZENFS_TESTS_host
   backends/host/block_facts_test.cc
   backends/host/failed_write_test.cc
+  backends/host/kernel_cache_test.cc
   backends/host/kernel_queue_test.cc
   backends/host/lock_holder_test.cc
   backends/host/ring_stall_test.cc

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -37,10 +38,19 @@ std::size_t ReadAtOnce(const IoPlace& place, ByteSpan into) {
   return n < 0 ? 0 : static_cast<std::size_t>(n);
 }
 
+// The kernel begins no more of a longer one: it cuts it to the readahead window of the device (by default this) or to the largest
+// command, if that is longer (force_page_cache_ra).
+constexpr std::uint64_t kWillNeedMax = 128 << 10;
+
+void Tell(const IoPlace& place, std::uint64_t offset, std::uint64_t length, int advice) {
+  static_cast<void>(::posix_fadvise(place.fd, static_cast<off_t>(place.offset + offset),
+                                    static_cast<off_t>(length), advice));
+}
+
 void Begin(const IoPlace& place, std::uint64_t length, CacheAdvice advice) {
-  const int kind = advice == CacheAdvice::kWillNeed ? POSIX_FADV_WILLNEED : POSIX_FADV_DONTNEED;
-  static_cast<void>(
-      ::posix_fadvise(place.fd, static_cast<off_t>(place.offset), static_cast<off_t>(length), kind));
+  if (advice == CacheAdvice::kDontNeed) return Tell(place, 0, length, POSIX_FADV_DONTNEED);
+  for (std::uint64_t at = 0; at < length; at += kWillNeedMax)
+    Tell(place, at, std::min(kWillNeedMax, length - at), POSIX_FADV_WILLNEED);
 }
 
 }  // namespace
