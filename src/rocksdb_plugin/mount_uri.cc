@@ -1,5 +1,7 @@
 #include "rocksdb_plugin/mount_uri.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "backends/open_device.h"
@@ -27,6 +29,17 @@ void PrintNotices(const Volume& volume) {
     std::fprintf(stderr, "ZenFS: %s\n", Printable(notice).c_str());
 }
 
+// Shared mounts are known by the names of their devices, and another file may have been put at a name since.
+Status CheckUuid(const Volume& volume, const std::string& uuid) {
+  const VolumeInfo info = volume.info();
+  if (info.superblock.uuid == Uuid::Parse(uuid)) return {};
+  return Fail(
+      Error(Code::kBusy, fmt::format("uuid:{}: this process has another volume mounted, from a device that "
+                                     "was at the same name, {}",
+                                     uuid, info.device_name))
+          .Advise("unmount that volume, or give this device another name"));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
@@ -41,6 +54,7 @@ Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
                            return OpenVolumeDevice(device, mode, &known_already);
                          }));
   if (is_new && options.read_only) PrintNotices(*volume);
+  if (named.kind == "uuid") ZENFS_RETURN_IF_ERROR(CheckUuid(*volume, named.target));
   return volume;
 }
 

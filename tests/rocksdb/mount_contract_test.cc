@@ -126,6 +126,19 @@ TEST(MountContract, DeviceIsFoundByTheUuidOfItsFileSystem) {
   EXPECT_EQ(ReadWhole(*reader, "/file"), "content");
 }
 
+// A file may be put at the name of a device that this process has mounted.
+TEST(MountContract, UuidNeverGivesTheVolumeOfAnotherDevice) {
+  const TestVolume volume;
+  const auto fs = volume.Open();
+  std::filesystem::rename(volume.device_path(), volume.device_path() + ".moved");
+  const TestVolume other;
+  const Uuid uuid = Uuid::Generate();
+  other.Format({.uuid = uuid, .force = true});
+  std::filesystem::rename(other.device_path(), volume.device_path());
+  const ListedDevice listed(volume.device_path());
+  EXPECT_THAT(RefusalOf("zenfs://uuid:" + uuid.ToString()), HasSubstr("another volume"));
+}
+
 TEST(MountContract, UuidThatNoDeviceHasIsRefusedWithTheReason) {
   const TestVolume volume;
   const ListedDevice listed(volume.device_path());
