@@ -92,6 +92,7 @@ set(ZENFS_SOURCES_device
   device/paced_view.cc
   device/presence.cc
   device/read_only_view.cc
+  device/read_or_zeros.cc
   device/request_check.cc
   device/shared_flush.cc
   device/zone_info.cc

@@ -117,7 +117,8 @@ class JoinedDevice final : public ZonedDevice {
   HostCache* host_cache() override { return cache_ ? &*cache_ : nullptr; }
   std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
     const PartMap& map = MapOf(from);
-    return map.device.KnownZeros(map.Inner(from), length);
+    const std::uint64_t in_zone = geometry_.zone_size - from.value % geometry_.zone_size;
+    return map.device.KnownZeros(map.Inner(from), std::min(length, in_zone));
   }
   JoinedParts parts() const override { return {.main = main_.get(), .logs = logs_.get()}; }
   DeviceErrors errors() const override {

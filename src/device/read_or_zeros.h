@@ -1,29 +1,25 @@
-// Reads of logs. After a power loss, a block that cannot be read is treated like a missing write
+// Reads of scans. After a power loss, a block that cannot be read is treated like a missing write
 // (docs/internals/device-assumptions.md, 1): as zeros, which are never a valid frame.
 #pragma once
-
-#include <cstring>
 
 #include "device/zoned_device.h"
 
 namespace zenfs {
 
-// Fills `into` block by block. Blocks that cannot be read become zeros; returns their number.
-inline std::uint32_t ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
-  const std::uint32_t block = device.geometry().block_size;
-  std::uint32_t unreadable = 0;
-  for (std::uint64_t at = 0; at < into.size(); at += block) {
-    const ByteSpan one = into.subspan(at, block);
-    if (device.Read(offset + at, one).ok()) continue;
-    std::memset(one.data(), 0, one.size());
-    ++unreadable;
-  }
-  return unreadable;
-}
+struct ScanRead {
+  std::uint32_t unreadable = 0;  // blocks that are zeros because they could not be read
+  // Nothing in the zone can be read any more: it is offline, or the device is gone. A scan ends here, because the rest of a zone
+  // may be any number of blocks.
+  bool zone_is_gone = false;
+};
 
+// Fills `into`, a part of one zone, block by block.
+[[nodiscard]] ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into);
 // The same with one command, if that succeeds.
-inline std::uint32_t ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
-  return device.Read(offset, into).ok() ? 0 : ReadBlocksOrZeros(device, offset, into);
-}
+[[nodiscard]] ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into);
+
+// How many of `bytes` at `from`, in one zone, a scan should read at once: it ends where known zeros begin, as far as that can be
+// seen in steps of 64 KiB. At least one step, or all.
+[[nodiscard]] std::uint64_t WorthReading(ZonedDevice& device, DeviceOffset from, std::uint64_t bytes);
 
 }  // namespace zenfs

@@ -120,9 +120,10 @@ class ZonedDevice {
   // Reports `count` zones from `first`, in order.
   [[nodiscard]] virtual Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) = 0;
 
-  // How many of the `length` bytes at `from`, in one zone, a read is known to return as zeros, or to refuse because they are behind
-  // the write pointer, without reading them: a multiple of the block size, 0 if that is not known. A zone of an emulated device may claim any length, and a scan of it must not take longer
-  // than the bytes that its file has. A decorator that changes reads decides for itself what it returns here.
+  // How many of the `length` bytes at `from` a read is known to return as zeros, or to refuse because they are behind the write
+  // pointer, without reading them: a multiple of the block size, 0 if that is not known. A zone of an emulated device may claim any
+  // length, and a scan of it must not take longer than the bytes that its file has. The range may reach beyond the zone, and the
+  // answer then too, whatever the condition of the later zones. A decorator that changes reads decides for itself what it returns here.
   virtual std::uint64_t KnownZeros(DeviceOffset /*from*/, std::uint64_t /*length*/) { return 0; }
 
   // Fills `into`. A read must not cross the end of its zone. Beyond the write pointer it may fail.

@@ -23,7 +23,10 @@ ByteView ZoneReader::View(std::uint64_t offset, std::uint64_t at_least) {
         !buffer_.empty() && buffer_offset_ <= offset && offset <= buffer_offset_ + buffer_.size();
     const std::uint64_t piece = goes_on ? next_bytes_ : kFirstPiece;
     next_bytes_ = std::min(2 * piece, kPiece);
-    Fill(offset, std::min(std::max(RoundUp(wanted, device_.geometry().block_size), piece), end_ - offset));
+    const std::uint64_t needed = RoundUp(wanted, device_.geometry().block_size);
+    const DeviceOffset from = device_.geometry().ZoneStart(zone_) + offset;
+    const std::uint64_t worth = WorthReading(device_, from, std::min(piece, end_ - offset));
+    Fill(offset, std::min(std::max(needed, worth), end_ - offset));
   }
   const std::uint64_t skip = offset - buffer_offset_;
   return buffer_.View(skip, buffer_.size() - skip);
@@ -40,7 +43,9 @@ void ZoneReader::Fill(std::uint64_t offset, std::uint64_t bytes) {
   buffer_.Resize(bytes);
   buffer_offset_ = offset;
   const DeviceOffset from = device_.geometry().ZoneStart(zone_) + offset;
-  if (ReadOrZeros(device_, from, buffer_.Span()) != 0) met_unreadable_ = true;
+  const ScanRead read = ReadOrZeros(device_, from, buffer_.Span());
+  if (read.unreadable != 0) met_unreadable_ = true;
+  if (read.zone_is_gone) end_ = offset + bytes;
 }
 
 }  // namespace zenfs

@@ -20,6 +20,7 @@ class ZoneReader {
   ByteView View(std::uint64_t offset, std::uint64_t at_least);
   // The first block from `offset` on that may have other bytes than zeros, or `end`. For scans.
   std::uint64_t SkipZeros(std::uint64_t offset);
+  // Comes nearer if the zone can't be read any more.
   std::uint64_t end() const { return end_; }
   // Returns true if a block read so far was unreadable.
   bool met_unreadable() const { return met_unreadable_; }
@@ -29,7 +30,7 @@ class ZoneReader {
 
   ZonedDevice& device_;
   const ZoneId zone_;
-  const std::uint64_t end_;
+  std::uint64_t end_;
   AlignedBuffer buffer_;
   std::uint64_t buffer_offset_ = 0;
   std::uint64_t next_bytes_ = 0;  // to read at once, if the next read goes on behind the last one

@@ -38,11 +38,17 @@ Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t b
       next = kFirstBytes;
       continue;
     }
-    buffer.Resize(std::min<std::uint64_t>({buffer.capacity(), next, bytes - at}));
+    buffer.Resize(WorthReading(device, from, std::min<std::uint64_t>({buffer.capacity(), next, bytes - at})));
     next = 2 * buffer.size();
-    unreadable += ReadOrZeros(device, from, buffer.Span());
+    const ScanRead read = ReadOrZeros(device, from, buffer.Span());
+    unreadable += read.unreadable;
     ZENFS_RETURN_IF_ERROR(use(buffer.View(), 0));
     at += buffer.size();
+    if (!read.zone_is_gone || at >= bytes) continue;
+    const std::uint64_t rest = (bytes - at) / device.geometry().block_size;
+    unreadable += static_cast<std::uint32_t>(std::min<std::uint64_t>(rest, UINT32_MAX - unreadable));
+    ZENFS_RETURN_IF_ERROR(use({}, bytes - at));
+    break;
   }
   return unreadable;
 }
@@ -214,14 +220,22 @@ Result<MetadataCopy> VerifyMetadataFile(const HostFile& file) {
 
 Status RestoreZone(ZonedDevice& device, const CopiedZone& zone, const HostFile& file, std::uint64_t offset) {
   ZENFS_RETURN_IF_ERROR(device.Reset(zone.zone));
+  const DeviceOffset start = device.geometry().ZoneStart(zone.zone);
   AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, device.geometry().block_size));
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < zone.bytes; at += buffer.size()) {
+    const std::uint64_t rest = zone.bytes - at;
+    const bool only_zeros = file.KnownZeros(offset + at, rest) == rest;
+    if (only_zeros && ConditionOf(zone) == ZoneCondition::kFull &&
+        device.KnownZeros(start + at, rest) == rest) {
+      crc = Crc32cOfZeros(rest, crc);  // Finish leaves them as they are
+      break;
+    }
     buffer.Resize(std::min<std::uint64_t>(buffer.capacity(), zone.bytes - at));
     ZENFS_ASSIGN_OR_RETURN(const std::size_t n, file.Read(offset + at, buffer.Span()));
     if (n != buffer.size()) return Fail(Code::kCorruption, fmt::format("{} became shorter", file.path()));
     crc = Crc32c(buffer.View(), crc);
-    ZENFS_RETURN_IF_ERROR(device.Write(device.geometry().ZoneStart(zone.zone) + at, buffer.View()));
+    ZENFS_RETURN_IF_ERROR(device.Write(start + at, buffer.View()));
   }
   if (crc != zone.crc) {
     return Fail(Code::kCorruption, fmt::format("{} was changed by another program meanwhile", file.path()));

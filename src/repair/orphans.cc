@@ -8,6 +8,7 @@
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "base/zeros.h"
+#include "device/remembered_holes.h"
 #include "repair/repair_names.h"
 
 namespace zenfs {
@@ -83,12 +84,13 @@ void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneI
       covered[zone].push_back({begin, begin + RoundUp(extent.length, geometry.block_size)});
     }
   }
+  RememberedHoles scanned(device);
   for (const ZoneInfo& zone : report) {
     const bool metadata = std::ranges::find(metadata_zones, zone.id) != metadata_zones.end();
     if (zone.type != ZoneType::kSequentialRequired || metadata || draft.log_zones.contains(zone.id)) continue;
     for (const Range& gap :
          Uncovered(covered[zone.id], RoundDown(zone.WrittenBytes(), geometry.block_size))) {
-      const std::uint64_t end = EndOfData(device, zone, gap);
+      const std::uint64_t end = EndOfData(scanned, zone, gap);
       if (end == gap.begin) continue;
       const std::uint64_t length = end - gap.begin;
       FileRecord file{.id = draft.NewId(), .size = length, .mtime_seconds = WallSeconds()};

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "device/remembered_holes.h"
 #include "repair/repair_names.h"
 #include "volume/places.h"
 #include "wal/log_replay.h"
@@ -176,9 +177,10 @@ class LogRepairer {
 LogFrames ScanLogs(const StateDraft& draft, ZonedDevice& device, const Uuid& seed,
                    std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones) {
   LogFrames frames;
+  RememberedHoles scanned(device);
   for (const auto& [id, zone] : draft.log_zones) {
     if (!CanBeLogZone(id, report, metadata_zones)) continue;
-    ScanLogZone(device, seed, zone, report[id.value], [&](const ScannedFrame& frame) {
+    ScanLogZone(scanned, seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       if (!IsCredible(frame)) return;
       frames.epoch_check.See(frame);
       frames.of[FileId(frame.owner)].push_back(frame);

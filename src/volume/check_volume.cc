@@ -14,6 +14,7 @@
 #include "device/guarded_device.h"
 #include "device/presence.h"
 #include "device/read_only_view.h"
+#include "device/remembered_holes.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
 #include "volume/check_extents.h"
@@ -94,6 +95,7 @@ class Check {
 
   void CheckLogZones() {
     EpochCheck epoch_check;
+    RememberedHoles device(context_.device);
     for (const auto& [id, zone] : context_.state.log_zones()) {
       if (id.value >= context_.report.size()) {
         context_.Add(
@@ -111,7 +113,7 @@ class Check {
         continue;
       }
       if (info.condition == ZoneCondition::kOffline) offline_.push_back(id);
-      ScanLogZone(context_.device, context_.superblock.seed, zone, info, [&](const ScannedFrame& frame) {
+      ScanLogZone(device, context_.superblock.seed, zone, info, [&](const ScannedFrame& frame) {
         ++context_.out.frames;
         epoch_check.See(frame);
         frames_[FileId(frame.owner)].push_back(frame);

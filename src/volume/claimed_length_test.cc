@@ -7,17 +7,24 @@
 #include <vector>
 
 #include "backends/emulator/emulator.h"
+#include "base/aligned_buffer.h"
 #include "base/unique_fd.h"
+#include "base/zeros.h"
+#include "device/remembered_holes.h"
+#include "metalog/zone_reader.h"
 #include "testing/borrowed_device.h"
 #include "testing/random_bytes.h"
 #include "testing/temp_directory.h"
 #include "volume/check_volume.h"
 #include "volume/scrub.h"
 #include "volume/volume_test_util.h"
+#include "wal/log_scan.h"
+#include "wal/zone_window.h"
 
 namespace zenfs {
 namespace {
 
+constexpr std::uint64_t kBlock = 4096;
 constexpr std::uint64_t kZoneBytes = std::uint64_t{64} << 30;
 
 class ClaimedLengthTest : public testing::Test {
@@ -111,6 +118,108 @@ TEST_F(ClaimedLengthTest, AZoneThatWasResetMeanwhileIsNotReadEither) {
   EXPECT_EQ(reader->KnownZeros(start, kZoneBytes), kZoneBytes);
   ASSERT_TRUE(IsOk(device->SetCondition(ZoneId(5), ZoneCondition::kOffline)));
   EXPECT_EQ(reader->KnownZeros(start, kZoneBytes), 0u) << "it can't be read";
+}
+
+// A reader knows the zone as full. Nothing of it can be read, and a scan tries no block after the other.
+TEST_F(ClaimedLengthTest, AZoneThatCanNotBeReadAnyMoreEndsAScan) {
+  constexpr std::uint64_t kBytes = 8 << 20;
+  for (const bool cut : {false, true}) {
+    SCOPED_TRACE(cut ? "cut off" : "offline");
+    const std::string path = directory_.File(cut ? "cut" : "offline");
+    ASSERT_TRUE(IsOk(CreateEmulatedFile(path, {.zones = 24, .zone_size = kBytes}, false)));
+    const auto device = *OpenEmulatedFile(path, OpenMode::kExclusive);
+    const DeviceOffset start = device->geometry().ZoneStart(ZoneId(5));
+    AlignedBuffer data(kBytes);
+    data.Append(AsBytes(RandomBytes(kBytes, 1)));
+    ASSERT_TRUE(IsOk(device->Write(start, data.View())));
+    const auto reader = *OpenEmulatedFile(path, OpenMode::kReadOnly);
+    if (cut) {
+      ASSERT_EQ(::truncate(path.c_str(), 1 << 20), 0);
+    } else {
+      ASSERT_TRUE(IsOk(device->SetCondition(ZoneId(5), ZoneCondition::kOffline)));
+    }
+    ZoneReader metadata(*reader, ZoneId(5), kBytes);
+    EXPECT_TRUE(IsZeros(metadata.View(0, kBlock)));
+    EXPECT_TRUE(metadata.met_unreadable());
+    EXPECT_LE(metadata.end(), 1u << 20);
+    ZoneWindow log(*reader, start, 0, kBytes);
+    EXPECT_TRUE(IsZeros(log.From(0, kBlock)));
+    EXPECT_LE(log.end(), 1u << 20);
+  }
+}
+
+// What was not written reads as zeros although the file is gone.
+TEST_F(ClaimedLengthTest, WhatAFinishFilledIsKnownInAFileThatWasCutOff) {
+  const auto device = Open(OpenMode::kExclusive);
+  ASSERT_TRUE(IsOk(device->Finish(ZoneId(5))));
+  ASSERT_EQ(::truncate(path_.c_str(), 1 << 20), 0);
+  EXPECT_EQ(device->KnownZeros(device->geometry().ZoneStart(ZoneId(5)), kZoneBytes), kZoneBytes);
+}
+
+// Between them are less than 64 KiB.
+TEST_F(ClaimedLengthTest, BlocksNearEachOtherCostNoMoreThanTheirSurroundings) {
+  const auto device = Open(OpenMode::kExclusive);
+  ASSERT_TRUE(IsOk(device->Finish(ZoneId(5))));
+  const std::uint64_t data = ReadEmulatedFileInfo(path_)->file_bytes - 24 * kZoneBytes;
+  const std::string garbage = RandomBytes(4096, 1);
+  const UniqueFd file(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  std::uint64_t blocks = 0;
+  for (std::uint64_t group = 0; group < 16; ++group) {
+    for (std::uint64_t i = 0; i < 4; ++i, ++blocks) {
+      const std::uint64_t at = data + 5 * kZoneBytes + (group << 22) + i * (60 << 10);
+      ASSERT_EQ(::pwrite(file.get(), garbage.data(), garbage.size(), static_cast<off_t>(at)), 4096);
+    }
+  }
+  const std::uint64_t before = BytesRead(*device);
+  ScanLogZone(*device, {}, {.zone = ZoneId(5)}, *device->ReportZone(ZoneId(5)), [](const ScannedFrame&) {});
+  EXPECT_LT(BytesRead(*device) - before, blocks * (160 << 10));
+}
+
+// Many zones in front of allocated space without data, where the host takes long to find the next data.
+TEST_F(ClaimedLengthTest, OneHoleOverManyZonesIsAskedForOnce) {
+  class Counted final : public ForwardingDevice {
+   public:
+    using ForwardingDevice::ForwardingDevice;
+    std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+      ++questions;
+      return inner().KnownZeros(from, length);
+    }
+    int questions = 0;
+  };
+  constexpr std::uint64_t kBytes = 1 << 20;
+  const std::string path = directory_.File("small");
+  ASSERT_TRUE(IsOk(CreateEmulatedFile(path, {.zones = 24, .zone_size = kBytes}, false)));
+  const auto device = *OpenEmulatedFile(path, OpenMode::kExclusive);
+  AlignedBuffer zeros(kBytes);
+  zeros.Resize(kBytes);
+  std::ranges::fill(zeros.Span(), std::byte{0});
+  const auto start = [&](std::uint32_t zone) { return device->geometry().ZoneStart(ZoneId(zone)); };
+  for (std::uint32_t zone = 0; zone < 24; ++zone)
+    ASSERT_TRUE(IsOk(device->Write(start(zone), zeros.View())));  // takes no space
+  Counted counted(*device);
+  RememberedHoles pass(counted);
+  for (std::uint32_t zone = 0; zone < 24; ++zone) EXPECT_EQ(pass.KnownZeros(start(zone), kBytes), kBytes);
+  EXPECT_EQ(counted.questions, 1);
+}
+
+// An undo, reclaim and a restore write what they read.
+TEST_F(ClaimedLengthTest, ZerosInAHoleTakeNoSpace) {
+  const auto device = Open(OpenMode::kExclusive);
+  AlignedBuffer zeros(1 << 20);
+  zeros.Resize(zeros.capacity());
+  std::ranges::fill(zeros.Span(), std::byte{0});
+  const std::uint64_t before = ReadEmulatedFileInfo(path_)->allocated_bytes;
+  const DeviceOffset start = device->geometry().ZoneStart(ZoneId(5));
+  for (std::uint64_t i = 0; i < 32; ++i) ASSERT_TRUE(IsOk(device->Write(start + (i << 20), zeros.View())));
+  EXPECT_LT(ReadEmulatedFileInfo(path_)->allocated_bytes, before + (1 << 20));
+  const std::string data = RandomBytes(1 << 20, 1);
+  AlignedBuffer found(1 << 20);
+  found.Append(AsBytes(data));
+  ASSERT_TRUE(IsOk(device->Write(start + (32 << 20), found.View())));
+  ASSERT_TRUE(IsOk(device->Read(start + (31 << 20), found.Span())));
+  EXPECT_TRUE(IsZeros(found.View()));
+  ASSERT_TRUE(IsOk(device->Read(start + (32 << 20), found.Span())));
+  EXPECT_EQ(AsText(found.View()), data);
 }
 
 }  // namespace

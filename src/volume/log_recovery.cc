@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/remembered_holes.h"
 #include "volume/file_names.h"
 #include "volume/log_losses.h"
 #include "wal/epoch_check.h"
@@ -20,14 +21,14 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   EpochCheck epoch_check;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames;
   std::vector<ZoneId> offline;
+  RememberedHoles scanned(*device.device);
   for (const auto& [id, zone] : state.log_zones()) {
     if (report[id.value].condition == ZoneCondition::kOffline) offline.push_back(id);
-    ScanLogZone(*device.device, device.superblock.seed, zone, report[id.value],
-                [&](const ScannedFrame& frame) {
-                  epoch_check.See(frame);
-                  const auto record = state.FindFile(FileId(frame.owner));
-                  if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
-                });
+    ScanLogZone(scanned, device.superblock.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
+      epoch_check.See(frame);
+      const auto record = state.FindFile(FileId(frame.owner));
+      if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
+    });
   }
   if (epoch_check.SawBehind(state.epoch())) {
     return Fail(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "device/remembered_holes.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
 
@@ -21,11 +22,12 @@ struct Suspect {
 
 class LogScrub {
  public:
-  LogScrub(ScrubContext& context, const FileNames& names) : context_(context), names_(names) {}
+  LogScrub(ScrubContext& context, const FileNames& names)
+      : context_(context), names_(names), device_(context.device) {}
 
   void Scan(const LogZone& zone, const ZoneInfo& info) {
     ScanLogZone(
-        context_.device, context_.superblock.seed, zone, info,
+        device_, context_.superblock.seed, zone, info,
         [&](const ScannedFrame& frame) {
           ++context_.out.log_frames;
           frames_[FileId(frame.owner)].push_back(frame);
@@ -97,6 +99,7 @@ class LogScrub {
 
   ScrubContext& context_;
   const FileNames& names_;
+  RememberedHoles device_;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames_;
   std::vector<Suspect> suspects_;
 };

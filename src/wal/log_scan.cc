@@ -61,7 +61,7 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
   const FrameSeed seed = FrameSeed::Of(volume, zone.zone, zone.generation, zone.salt);
   std::optional<ZoneWindow> window(std::in_place, device, info.start, from, length);
   std::uint64_t behind_last = from;
-  for (std::uint64_t at = from; at < length;) {
+  for (std::uint64_t at = from; at < window->end();) {
     ParsedFrame frame = ParseFrame(window->From(at, block), seed, block, length - at);
     if (frame.verdict == FrameVerdict::kTooShort) {
       frame = ParseFrame(window->From(at, frame.needed), seed, block, length - at);

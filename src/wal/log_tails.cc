@@ -1,7 +1,9 @@
 #include "wal/log_tails.h"
 
 #include <algorithm>
+
 #include <chrono>
+#include "device/remembered_holes.h"
 
 namespace zenfs {
 namespace {
@@ -47,17 +49,18 @@ void LogTails::Forget(ZoneId id, const Zone& zone) {
 Status LogTails::Scan(const std::vector<LogZone>& run) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device_.Report(run.front().zone, static_cast<std::uint32_t>(run.size())));
-  for (std::size_t i = 0; i < run.size(); ++i) ScanZone(run[i], report[i]);
+  RememberedHoles device(device_);
+  for (std::size_t i = 0; i < run.size(); ++i) ScanZone(device, run[i], report[i]);
   return {};
 }
 
-void LogTails::ScanZone(const LogZone& allocated, const ZoneInfo& info) {
+void LogTails::ScanZone(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info) {
   Zone& zone = zones_.try_emplace(allocated.zone, Zone{.generation = allocated.generation}).first->second;
   const bool sync_blocks = SyncBytes(device_.geometry(), allocated, info) != 0;
   if (sync_blocks || zone.sync_blocks) {
     Forget(allocated.zone, zone);
     zone = Zone{.generation = allocated.generation, .sync_blocks = sync_blocks};
-    if (sync_blocks) return ScanFrom(allocated, info, zone);
+    if (sync_blocks) return ScanFrom(device, allocated, info, zone);
   }
   const std::uint64_t written = info.WrittenBytes();
   // A zone that became shorter was reset. Its release is in the metadata log and will be seen soon.
@@ -68,14 +71,14 @@ void LogTails::ScanZone(const LogZone& allocated, const ZoneInfo& info) {
   } else if (SteadyNow() - zone.grown > kSettles || written - zone.scanned > kMaxFramePayload) {
     return;
   }
-  ScanFrom(allocated, info, zone);
+  ScanFrom(device, allocated, info, zone);
 }
 
-void LogTails::ScanFrom(const LogZone& allocated, const ZoneInfo& info, Zone& zone) {
+void LogTails::ScanFrom(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info, Zone& zone) {
   std::set<DeviceOffset> behind_hole;
   std::optional<std::uint64_t> hole;
   const std::uint64_t end = ScanLogZone(
-      device_, volume_, allocated, info,
+      device, volume_, allocated, info,
       [&](const ScannedFrame& frame) {
         if (hole) behind_hole.insert(frame.payload);
         if (zone.holes.known.contains(frame.payload)) return;

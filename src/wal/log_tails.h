@@ -67,8 +67,8 @@ class LogTails {
 
   void Forget(ZoneId id, const Zone& zone);
   [[nodiscard]] Status Scan(const std::vector<LogZone>& run);
-  void ScanZone(const LogZone& allocated, const ZoneInfo& info);
-  void ScanFrom(const LogZone& allocated, const ZoneInfo& info, Zone& zone);
+  void ScanZone(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info);
+  void ScanFrom(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info, Zone& zone);
   // Returns where the next scan begins. `hole`: the first one, `end`: of the last frame found.
   static std::uint64_t NextScan(Holes& holes, std::optional<std::uint64_t> hole, std::uint64_t end);
 

@@ -11,7 +11,7 @@ namespace zenfs {
 ZoneWindow::ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t from, std::uint64_t end)
     : device_(device), start_(start), end_(end), begin_(from), ahead_(from) {
   if (end - std::min(from, end) > kFirstPieceBytes) queue_ = device.CreateQueue(kPieces);
-  ReadAhead(pieces_.front());
+  ReadAhead(1, true);
   Collect(0);
 }
 
@@ -19,18 +19,16 @@ ZoneWindow::~ZoneWindow() = default;
 
 ByteView ZoneWindow::From(std::uint64_t at, std::uint64_t needed) {
   ZENFS_ASSERT(begin_ <= at && at <= end_);
-  needed = std::min(RoundUp(needed, std::uint64_t{device_.geometry().block_size}), end_ - at);
-  while (at + needed > window_end()) Extend(at);
+  const std::uint64_t wanted = at + RoundUp(needed, std::uint64_t{device_.geometry().block_size});
+  while (window_end() < std::min(wanted, end_)) Extend(at);
   return buffer_.View(at - begin_, window_end() - at);
 }
 
 void ZoneWindow::Extend(std::uint64_t at) {
+  const std::size_t ahead =
+      std::exchange(extended_, true) ? kPieces : 1;  // until the caller has seen the first piece
+  ReadAhead(ahead, true);
   Piece& piece = pieces_[oldest_];
-  const bool goes_on = std::exchange(extended_, true);  // the caller has seen the first piece
-  for (std::size_t i = 0; goes_on && i < kPieces; ++i) {
-    Piece& next = pieces_[(oldest_ + i) % kPieces];
-    if (!next.asked) ReadAhead(next);
-  }
   while (!piece.read) Collect(1);
   ZENFS_ASSERT(at <= window_end());
   if (at == window_end()) {  // nearly always: frames seldom lie in two pieces
@@ -45,14 +43,24 @@ void ZoneWindow::Extend(std::uint64_t at) {
     begin_ = at;
   }
   piece.asked = false;
-  if (goes_on) ReadAhead(piece);
-  Collect(0);  // starts it
   oldest_ = (oldest_ + 1) % kPieces;
+  if (ahead > 1) ReadAhead(kPieces, false);
+  Collect(0);  // starts them
 }
 
-void ZoneWindow::ReadAhead(Piece& piece) {
-  if (ahead_ >= end_) return;
-  const std::uint64_t bytes = std::min(next_bytes_, end_ - ahead_);
+void ZoneWindow::ReadAhead(std::size_t count, bool wants) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Piece& piece = pieces_[(oldest_ + i) % kPieces];
+    if (piece.asked) continue;
+    const bool wanted = wants && i == 0;
+    if (ahead_ >= end_) return;
+    if (!wanted && device_.KnownZeros(start_ + ahead_, device_.geometry().block_size) != 0) return;
+    StartRead(piece);
+  }
+}
+
+void ZoneWindow::StartRead(Piece& piece) {
+  const std::uint64_t bytes = WorthReading(device_, start_ + ahead_, std::min(next_bytes_, end_ - ahead_));
   next_bytes_ = std::min(2 * next_bytes_, kPieceBytes);
   if (piece.bytes.capacity() < bytes) piece.bytes = AlignedBuffer(bytes);
   piece.bytes.Resize(bytes);
@@ -75,8 +83,10 @@ void ZoneWindow::Collect(std::size_t min_count) {
 }
 
 void ZoneWindow::End(Piece& piece, const Status& status) {
-  if (!status.ok()) static_cast<void>(ReadBlocksOrZeros(device_, piece.request.offset, piece.bytes.Span()));
   piece.read = true;
+  if (status.ok()) return;
+  const ScanRead read = ReadBlocksOrZeros(device_, piece.request.offset, piece.bytes.Span());
+  if (read.zone_is_gone) end_ = std::min(end_, piece.begin + piece.bytes.size());
 }
 
 }  // namespace zenfs

@@ -1,6 +1,6 @@
 // A view of the written part of one zone that moves forward. It reads ahead: several pieces are in flight while the caller
 // looks at the one before, so a scan costs the time of the device or of the caller, whichever is longer. It begins with one small
-// piece and reads more at once as the caller goes on, so it costs little where there is little to see.
+// piece and reads more at once as the caller goes on, up to the next known zeros, so it costs little where there is little to see.
 //
 // A block that cannot be read is zero here (device-assumptions 1).
 //
@@ -28,6 +28,8 @@ class ZoneWindow {
   // Returns at least `needed` bytes from byte `at` on, or all bytes up to the end. `at` is never lower than in the call
   // before. The view is valid until the next call.
   ByteView From(std::uint64_t at, std::uint64_t needed);
+  // Comes nearer if the zone can't be read any more.
+  std::uint64_t end() const { return end_; }
 
  private:
   static constexpr std::uint64_t kFirstPieceBytes = 64 << 10;
@@ -45,8 +47,10 @@ class ZoneWindow {
   std::uint64_t window_end() const { return begin_ + buffer_.size(); }
   // Drops the bytes before `at` and adds the next piece.
   void Extend(std::uint64_t at);
-  // Starts to read the next piece into `piece`, if one is left.
-  void ReadAhead(Piece& piece);
+  // Starts to read the next pieces into those of the first `count` that are free, in order. Known zeros are not read ahead, because
+  // the caller passes over them: only for the first piece, if the window `wants` it.
+  void ReadAhead(std::size_t count, bool wants);
+  void StartRead(Piece& piece);
   // Waits for at least so many of the pieces in flight.
   void Collect(std::size_t min_count);
   // The read of the piece has ended. After an error, reads its blocks one by one.
@@ -54,7 +58,7 @@ class ZoneWindow {
 
   ZonedDevice& device_;
   const DeviceOffset start_;
-  const std::uint64_t end_;
+  std::uint64_t end_;
   std::uint64_t begin_;  // of the window
   AlignedBuffer buffer_;
   std::uint64_t ahead_;  // end of the pieces that were asked for

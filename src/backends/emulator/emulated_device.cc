@@ -276,12 +276,16 @@ std::uint64_t EmulatedDevice::KnownZeros(DeviceOffset from, std::uint64_t length
   const ZoneId zone = geometry_.ZoneOf(from);
   if (length == 0 || !CheckZoneId(name_, geometry_, zone).ok()) return 0;
   const std::uint64_t in_zone = from - geometry_.ZoneStart(zone);
+  length = std::min(length, geometry_.size_bytes() - from.value);
   {
     MutexLock lock(mutex_);
     if (mode_ == OpenMode::kReadOnly && !Refresh(zone, 1).ok()) return 0;
-    // It can't be read. A read behind the write pointer can't either, but a scan takes that for zeros: the zone may have been reset
-    // since it was reported.
-    if (machine_.state(zone).condition == ZoneCondition::kOffline) return 0;
+    const MachineZone state = machine_.state(zone);
+    if (state.condition == ZoneCondition::kOffline) return 0;
+    // Here a read gives zeros, or is refused, whatever the file has, and also if the file was shortened.
+    const bool has_pointer = state.condition != ZoneCondition::kNotWritePointer && !state.random_area;
+    if (has_pointer && in_zone >= state.written * geometry_.block_size)
+      return std::min(length, geometry_.zone_size - in_zone);
   }
   return RoundDown(store_->KnownZeros(zone, in_zone, length), geometry_.block_size);
 }

@@ -10,6 +10,7 @@
 
 #include "backends/emulator/zone_word.h"
 #include "base/known_hole.h"
+#include "base/zeros.h"
 
 namespace zenfs {
 namespace {
@@ -100,13 +101,15 @@ Status FileStore::CheckDurable() const {
   return {};
 }
 
-// Frees the space of zones that a dead process has reset.
+// Frees the space of zones that a dead process has reset. The host is asked once for each run of data, not for each zone: behind
+// allocated space without data it may take long to find the next one.
 Status FileStore::GiveBackEmptyZones() {
+  off_t data = -1;  // the first data at or behind the last place that was asked for
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(ZoneId(i)));
     if (state.condition != ZoneCondition::kEmpty) continue;
     const auto start = static_cast<off_t>(FileOffset(ZoneId(i)));
-    const off_t data = ::lseek(file_.fd(), start, SEEK_DATA);
+    if (data < start) data = ::lseek(file_.fd(), start, SEEK_DATA);
     if (data < 0) return {};  // ENXIO: no data from here on. Without SEEK_DATA the host can't tell
     if (data < start + static_cast<off_t>(geometry().zone_size)) ZENFS_RETURN_IF_ERROR(Discard(ZoneId(i)));
   }
@@ -123,7 +126,18 @@ Status FileStore::Read(ZoneId zone, std::uint64_t offset, ByteSpan into) {
   return Fail(read.error().With(fmt::format("read of zone {} at {}", zone.value, offset)));
 }
 
+// What is a hole reads as zeros. A restored or moved hole, which costs its maker nothing, shall not fill the host.
+bool FileStore::IsHoleAlready(std::uint64_t at, std::span<const ByteView> pieces) const {
+  std::uint64_t bytes = 0;
+  for (const ByteView piece : pieces) {
+    if (!IsZeros(piece)) return false;
+    bytes += piece.size();
+  }
+  return KnownHole(file_.fd(), at, bytes) == bytes;
+}
+
 Status FileStore::Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) {
+  if (!info_.reserved && IsHoleAlready(FileOffset(zone) + offset, pieces)) return {};
   const Status written = file_.Write(FileOffset(zone) + offset, pieces);
   if (written.ok()) return written;
   return Fail(written.error().With(fmt::format("write of zone {} at {}", zone.value, offset)));

@@ -24,7 +24,7 @@ class Store {
 
   // Bytes that were never written, or were discarded, read as zeros.
   [[nodiscard]] virtual Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) = 0;
-  // See ZonedDevice::KnownZeros.
+  // See ZonedDevice::KnownZeros. The range may reach beyond the zone.
   virtual std::uint64_t KnownZeros(ZoneId /*zone*/, std::uint64_t /*offset*/,
                                    std::uint64_t /*length*/) const {
     return 0;

@@ -1,0 +1,43 @@
+#include "device/read_or_zeros.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zenfs {
+
+ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
+  const std::uint32_t block = device.geometry().block_size;
+  std::ranges::fill(into, std::byte{0});
+  const Result<ZoneInfo> zone = device.ReportZone(device.geometry().ZoneOf(offset));
+  if (!zone || zone->condition == ZoneCondition::kOffline) {
+    return {.unreadable = static_cast<std::uint32_t>(into.size() / block), .zone_is_gone = true};
+  }
+  ScanRead done;
+  for (std::uint64_t at = 0; at < into.size();) {
+    if (const std::uint64_t zeros = device.KnownZeros(offset + at, into.size() - at); zeros != 0) {
+      at += zeros;
+      continue;
+    }
+    const ByteSpan one = into.subspan(at, block);
+    if (!device.Read(offset + at, one).ok()) {
+      std::ranges::fill(one, std::byte{0});
+      ++done.unreadable;
+    }
+    at += block;
+  }
+  return done;
+}
+
+ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
+  return device.Read(offset, into).ok() ? ScanRead() : ReadBlocksOrZeros(device, offset, into);
+}
+
+std::uint64_t WorthReading(ZonedDevice& device, DeviceOffset from, std::uint64_t bytes) {
+  constexpr std::uint64_t kStep = 64 << 10;
+  std::uint64_t worth = std::min(bytes, kStep);
+  while (worth < bytes && device.KnownZeros(from + worth, device.geometry().block_size) == 0)
+    worth = std::min(bytes, worth + kStep);
+  return worth;
+}
+
+}  // namespace zenfs
