@@ -150,7 +150,10 @@ std::string_view LastName(std::string_view path) { return path.substr(path.rfind
 // If a path could bring its directories with it, one line could add a thousand names.
 Result<PathNode> ManifestReader::TakeInnerPath(const OrderedJson& json) {
   ZENFS_ASSIGN_OR_RETURN(const std::string path, GetInnerPath(json));
-  if (!EnterDirectory(path)) return Fail(Code::kCorruption, "no line before it has its directory");
+  // Below a directory that is only missing there is nothing to restore.
+  if (!EnterDirectory(path) || (node_ != kTopNode && !manifest_.directories.contains(node_))) {
+    return Fail(Code::kCorruption, "no line before it has its directory");
+  }
   return paths_.Add(node_, LastName(path));
 }
 

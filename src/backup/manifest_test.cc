@@ -100,6 +100,16 @@ TEST(ManifestTest, ALineAddsOneNameHoweverDeepItsPathIs) {
   EXPECT_EQ(paths.PathOf(PathNode(1)), path);
 }
 
+// A restore would fail in the middle.
+TEST(ManifestTest, AFileBelowADirectoryThatIsOnlyMissingIsDamage) {
+  Written sample;
+  sample.manifest.header = {Uuid::Generate(), Uuid::Generate(), "", 1};
+  sample.manifest.missing[AddPath(sample.paths, "gone")] = "File name too long";
+  const auto read = Parse(sample.Text() + ManifestLine("gone/file", {}));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().text(), HasSubstr("line 3: no line before it has its directory"));
+}
+
 TEST(ManifestTest, ALaterVersionIsNotGuessedAt) {
   std::string text = Sample().Text();
   text.replace(text.find("\"version\":1"), 11, "\"version\":3");
