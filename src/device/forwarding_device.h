@@ -34,6 +34,7 @@ class ForwardingDevice : public ZonedDevice {
   std::uint64_t emulation_cpu_ns() const override { return inner_.emulation_cpu_ns(); }
   JoinedParts parts() const override { return inner_.parts(); }
   DeviceErrors errors() const override { return inner_.errors(); }
+  bool IsGone() const override { return inner_.IsGone(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     return inner_.Report(first, count);
   }

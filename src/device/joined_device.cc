@@ -120,6 +120,7 @@ class JoinedDevice final : public ZonedDevice {
     const std::uint64_t in_zone = geometry_.zone_size - from.value % geometry_.zone_size;
     return map.device.KnownZeros(map.Inner(from), std::min(length, in_zone));
   }
+  bool IsGone() const override { return main_->IsGone() || logs_->IsGone(); }
   JoinedParts parts() const override { return {.main = main_.get(), .logs = logs_.get()}; }
   DeviceErrors errors() const override {
     const DeviceErrors main = main_->errors();

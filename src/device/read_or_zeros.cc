@@ -1,15 +1,17 @@
 #include "device/read_or_zeros.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstring>
 
 namespace zenfs {
 
 ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
   const std::uint32_t block = device.geometry().block_size;
   std::ranges::fill(into, std::byte{0});
+  // An error of the report proves nothing: after a short fault of the device the bytes are there again.
   const Result<ZoneInfo> zone = device.ReportZone(device.geometry().ZoneOf(offset));
-  if (!zone || zone->condition == ZoneCondition::kOffline) {
+  if ((zone && zone->condition == ZoneCondition::kOffline) || device.IsGone()) {
     return {.unreadable = static_cast<std::uint32_t>(into.size() / block), .zone_is_gone = true};
   }
   ScanRead done;
@@ -30,6 +32,11 @@ ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan in
 
 ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
   return device.Read(offset, into).ok() ? ScanRead() : ReadBlocksOrZeros(device, offset, into);
+}
+
+Status CheckNotGone(const ZonedDevice& device) {
+  if (!device.IsGone()) return {};
+  return Fail(Code::kIo, fmt::format("{}: this device is gone", device.name()));
 }
 
 std::uint64_t WorthReading(ZonedDevice& device, DeviceOffset from, std::uint64_t bytes) {

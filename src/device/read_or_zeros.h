@@ -8,8 +8,8 @@ namespace zenfs {
 
 struct ScanRead {
   std::uint32_t unreadable = 0;  // blocks that are zeros because they could not be read
-  // Nothing in the zone can be read any more: it is offline, or the device is gone. A scan ends here, because the rest of a zone
-  // may be any number of blocks.
+  // Nothing in the zone will ever be read: it is offline, or the device is gone. A scan ends here, because the rest of a zone may be
+  // any number of blocks.
   bool zone_is_gone = false;
 };
 
@@ -17,6 +17,9 @@ struct ScanRead {
 [[nodiscard]] ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into);
 // The same with one command, if that succeeds.
 [[nodiscard]] ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into);
+
+// For the end of a scan. Error: kIo if the device is gone, so that the scan may not have seen all.
+[[nodiscard]] Status CheckNotGone(const ZonedDevice& device);
 
 // How many of `bytes` at `from`, in one zone, a scan should read at once: it ends where known zeros begin, as far as that can be
 // seen in steps of 64 KiB. At least one step, or all.

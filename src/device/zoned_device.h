@@ -117,6 +117,9 @@ class ZonedDevice {
   // All zero without a guard.
   virtual DeviceErrors errors() const { return {}; }
 
+  // True once no call can succeed any more until the device is opened again. Not for errors that may pass.
+  virtual bool IsGone() const { return false; }
+
   // Reports `count` zones from `first`, in order.
   [[nodiscard]] virtual Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) = 0;
 

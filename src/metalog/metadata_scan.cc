@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "device/read_or_zeros.h"
 #include "format/metalog_payload.h"
 #include "metalog/log_fingerprint.h"
 #include "metalog/metazones.h"
@@ -47,6 +48,7 @@ class Scan {
       generation.frames.erase(twice.begin(), twice.end());
       out_.generations.push_back(std::move(generation));
     }
+    ZENFS_RETURN_IF_ERROR(CheckNotGone(device_));
     DropZonesGivenBack(fingerprint);
     DropTailsOfEarlierZones();
     AddMissingCopies();

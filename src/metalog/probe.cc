@@ -101,7 +101,7 @@ class RemainsSearch {
 
   std::string In(const ZoneInfo& zone, std::uint64_t end) {
     ZoneReader reader(device_, zone.id, end);
-    for (std::uint64_t at = 0; at < end; at += block_) {
+    for (std::uint64_t at = 0; at < reader.end(); at += block_) {
       const ByteView bytes = reader.View(at, block_);
       const char* what = nullptr;
       if (at == 0 && HasSuperblockMagic(bytes)) what = "a copy of a superblock";

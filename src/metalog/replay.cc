@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/read_or_zeros.h"
 #include "metalog/generations.h"
 #include "metalog/headless_zone.h"
 
@@ -58,6 +59,7 @@ Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
                     switch_was_under_way ? "a switch of the metadata log had begun and " : "", zone.id.value,
                     why, replayed.sequence);
   }
+  ZENFS_RETURN_IF_ERROR(CheckNotGone(device));
   return replayed;
 }
 

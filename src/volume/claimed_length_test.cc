@@ -148,6 +148,71 @@ TEST_F(ClaimedLengthTest, AZoneThatCanNotBeReadAnyMoreEndsAScan) {
   }
 }
 
+// A device that fails for some commands, reports included, and is well again.
+TEST_F(ClaimedLengthTest, AShortFaultOfTheDeviceEndsNoScan) {
+  class Faulty final : public ForwardingDevice {
+   public:
+    using ForwardingDevice::ForwardingDevice;
+    using ForwardingDevice::Read;
+    Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
+      if (Fails()) return Fail(Code::kIo, "a fault");
+      return inner().Report(first, count);
+    }
+    Status Read(DeviceOffset offset, ByteSpan into) override {
+      return Fails() ? Fail(Code::kIo, "a fault") : inner().Read(offset, into);
+    }
+    int left = 2;
+
+   private:
+    bool Fails() { return left > 0 && left-- > 0; }
+  };
+  constexpr std::uint64_t kBytes = 64 << 10;
+  const auto device = Open(OpenMode::kExclusive);
+  AlignedBuffer data(kBytes);
+  data.Append(AsBytes(RandomBytes(kBytes, 1)));
+  const DeviceOffset start = device->geometry().ZoneStart(ZoneId(5));
+  ASSERT_TRUE(IsOk(device->Write(start, data.View())));
+  Faulty first(*device);
+  ZoneReader metadata(first, ZoneId(5), kBytes);
+  const std::string_view text = AsText(data.View());
+  EXPECT_EQ(AsText(metadata.View(0, kBytes)), text);
+  EXPECT_EQ(metadata.end(), kBytes);
+  Faulty second(*device);
+  ZoneWindow log(second, start, 0, kBytes);
+  EXPECT_EQ(AsText(log.From(0, kBytes)), text);
+  EXPECT_EQ(log.end(), kBytes);
+}
+
+// An image without a superblock, whose file is cut off between the report and a read.
+TEST_F(ClaimedLengthTest, ASearchForRemainsEndsWithTheDevice) {
+  class CutOff final : public ForwardingDevice {
+   public:
+    CutOff(ZonedDevice& device, std::string path, int reads)
+        : ForwardingDevice(device), path_(std::move(path)), left_(reads) {}
+    using ForwardingDevice::Read;
+    Status Read(DeviceOffset offset, ByteSpan into) override {
+      if (--left_ == 0 && ::truncate(path_.c_str(), 4096) != 0) ADD_FAILURE() << path_;
+      return inner().Read(offset, into);
+    }
+
+   private:
+    const std::string path_;
+    int left_;
+  };
+  AlignedBuffer data(1 << 20);
+  data.Append(AsBytes(RandomBytes(1 << 20, 1)));
+  for (int reads = 1; reads <= 100; reads += 3) {
+    const std::string path = directory_.File("cut" + std::to_string(reads));
+    ASSERT_TRUE(IsOk(CreateEmulatedFile(path, {.zones = 24, .zone_size = 1 << 20}, false)));
+    const auto device = *OpenEmulatedFile(path, OpenMode::kExclusive);
+    for (std::uint32_t zone = 0; zone < 4; ++zone)
+      ASSERT_TRUE(IsOk(device->Write(device->geometry().ZoneStart(ZoneId(zone)), data.View())));
+    CutOff cut(*device, path, reads);
+    EXPECT_FALSE(ProbeSuperblock(cut).ok()) << reads;
+    ::unlink(path.c_str());
+  }
+}
+
 // What was not written reads as zeros although the file is gone.
 TEST_F(ClaimedLengthTest, WhatAFinishFilledIsKnownInAFileThatWasCutOff) {
   const auto device = Open(OpenMode::kExclusive);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/read_or_zeros.h"
 #include "device/remembered_holes.h"
 #include "volume/file_names.h"
 #include "volume/log_losses.h"
@@ -30,6 +31,7 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
       if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
     });
   }
+  ZENFS_RETURN_IF_ERROR(CheckNotGone(*device.device));
   if (epoch_check.SawBehind(state.epoch())) {
     return Fail(
         Code::kCorruption,

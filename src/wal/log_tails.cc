@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <chrono>
+#include "device/read_or_zeros.h"
 #include "device/remembered_holes.h"
 
 namespace zenfs {
@@ -51,7 +52,7 @@ Status LogTails::Scan(const std::vector<LogZone>& run) {
                          device_.Report(run.front().zone, static_cast<std::uint32_t>(run.size())));
   RememberedHoles device(device_);
   for (std::size_t i = 0; i < run.size(); ++i) ScanZone(device, run[i], report[i]);
-  return {};
+  return CheckNotGone(device_);
 }
 
 void LogTails::ScanZone(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info) {

@@ -51,6 +51,7 @@ class EmulatedDevice final : public EmulatorDevice {
   HostCache* host_cache() override { return &host_cache_; }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  bool IsGone() const override { return store_->IsGone(); }
   std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
   using ZonedDevice::Write;

@@ -37,6 +37,7 @@ class FileStore final : public Store {
   const EmulatorGeometry& geometry() const { return info_.geometry; }
   Timing timing() const { return info_.timing; }
 
+  bool IsGone() const override { return file_.IsGone(); }
   std::uint64_t KnownZeros(ZoneId zone, std::uint64_t offset, std::uint64_t length) const override;
   Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override;
   Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override;

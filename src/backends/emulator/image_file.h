@@ -45,6 +45,8 @@ class ImageFile {
   [[nodiscard]] Status Sync();
   // OK if the file has its length and no earlier error made the device unusable.
   [[nodiscard]] Status Check() const;
+  // True once the file was found shorter than it was: then all calls fail.
+  bool IsGone() const { return shortened_.load(std::memory_order_relaxed); }
 
  private:
   Status Shortened() const;

@@ -22,6 +22,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  // ZonedDevice::IsGone.
+  virtual bool IsGone() const { return false; }
   // Bytes that were never written, or were discarded, read as zeros.
   [[nodiscard]] virtual Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) = 0;
   // See ZonedDevice::KnownZeros. The range may reach beyond the zone.
