@@ -12,21 +12,21 @@ def reads(device, count):
     device.zenfs("mkfs")
     output = run(volume.BINARIES / "zenfs_cached_reads", device.uri, count, seconds=1900)
     written = int(output.split(", ")[1].split()[0])
-    assert written > 50, f"only {written} MiB were written: few zones were written twice"
+    assert written > 20, f"only {written} MiB were written: few zones were written twice"
     device.zenfs("check", "--read-data")
 
 
 @case(needs=NEEDS, seconds=120)
 def no_cached_read_gives_bytes_of_another_file():
-    "10,000 buffered reads in two processes beside a writer that resets zones all the time: dev:"
-    reads(volume.block(fresh(drives.PLAIN.serial)), 10_000)
+    "6,000 buffered reads in two processes beside a writer that resets zones all the time: dev:"
+    reads(volume.block(fresh(drives.PLAIN.serial)), 3_000)
 
 
 @case(needs=NEEDS, seconds=120, short=("6.12",))
 def no_cached_read_of_zonefs_gives_bytes_of_another_file():
     "the same on zonefs"
     with zonefs.mounted(fresh(drives.PLAIN.serial)) as mount:
-        reads(volume.zonefs(mount), 10_000)
+        reads(volume.zonefs(mount), 3_000)
 
 
 @case(needs=NEEDS, seconds=2000, short=())
