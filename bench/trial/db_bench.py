@@ -17,7 +17,7 @@ class DbBench:
         self.program, self.seconds = programs.db_bench, options.seconds
 
     def words(self, case, phase, place, repetition, first, _folder):
-        benchmarks = [*phase.behind, phase.benchmark] + (SETTLE if phase.settle else [])
+        benchmarks = [*phase.after, phase.benchmark] + (SETTLE if phase.settle else [])
         words = [self.program, f"--benchmarks={','.join(benchmarks)}", f"--db={place.db}"]
         if place.fs_uri:
             words.append(f"--fs_uri={place.fs_uri}")

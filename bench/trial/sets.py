@@ -11,15 +11,15 @@ from trial.places import MIB
 KEY_BYTES = 16
 
 # `distinct` says how the keys of a writing phase are drawn: "all" in turn, "random" with repetition, None: writes none.
-# `bounded` phases end after --seconds, the others after --num keys. `behind`: benchmarks that run first in the same process, and
+# `bounded` phases end after --seconds, the others after --num keys. `after`: benchmarks that run first in the same process, and
 # are not measured; the CPU time of such a phase is not known.
-Phase = collections.namedtuple("Phase", "name benchmark flags threads bounded distinct settle behind", defaults=((),))
+Phase = collections.namedtuple("Phase", "name benchmark flags threads bounded distinct settle after", defaults=((),))
 Case = collections.namedtuple("Case", "name title value_bytes keys phases engine", defaults=("db_bench",))
 Set = collections.namedtuple("Set", "name title cases")
 
 
-def phase(benchmark, *flags, name=None, threads=1, bounded=False, distinct=None, settle=False, behind=()):
-    return Phase(name or benchmark, benchmark, list(flags), threads, bounded, distinct, settle, behind)
+def phase(benchmark, *flags, name=None, threads=1, bounded=False, distinct=None, settle=False, after=()):
+    return Phase(name or benchmark, benchmark, list(flags), threads, bounded, distinct, settle, after)
 
 
 def fill(benchmark, *flags, **others):
@@ -99,11 +99,11 @@ def buffered():
     client = ["rocksdb.db.use_direct_reads=false", "rocksdb.db.use_direct_io_for_flush_and_compaction=false"]
     return [case("buffered", "Buffered I/O: filled at random, then read", 800, 256 * MIB,
                  fill("fillrandom", *flags, settle=True), bounded("readrandom", *flags),
-                 bounded("readrandom", *flags, name="readrandom-again", behind=("readseq",)),
-                 bounded("seekrandom", "--seek_nexts=50", *flags, name="seekrandom-again", behind=("readseq",)),
+                 bounded("readrandom", *flags, name="readrandom-again", after=("readseq",)),
+                 bounded("seekrandom", "--seek_nexts=50", *flags, name="seekrandom-again", after=("readseq",)),
                  bounded("readwhilewriting", "--benchmark_write_rate_limit=10485760", *flags, threads=4)),
             case("new-tables", "Buffered I/O: read by the process that has just filled it", 800, 256 * MIB,
-                 phase("readrandom", *flags, "--reads=200000", behind=("fillrandom", "flush", "waitforcompaction")))] + [
+                 phase("readrandom", *flags, "--reads=200000", after=("fillrandom", "flush", "waitforcompaction")))] + [
                      one._replace(phases=[phase._replace(flags=client) for phase in one.phases])
                      for one in of_client("ycsb-buffered", 3860, 20000, threads=2) if one.name[-1] in "abc"]
 

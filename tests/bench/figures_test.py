@@ -138,7 +138,7 @@ class Sets(unittest.TestCase):
             self.assertEqual(len(names), len(set(names)), name)
             for case in make():
                 first = case.phases[0]
-                self.assertTrue(first.distinct or "fillrandom" in first.behind, f"{name} {case.name}")
+                self.assertTrue(first.distinct or "fillrandom" in first.after, f"{name} {case.name}")
                 phases = [phase.name for phase in case.phases]
                 self.assertEqual(len(phases), len(set(phases)), f"{name} {case.name}")
 
