@@ -38,4 +38,9 @@ Status CheckPresence(ZonedDevice& device) {
                                      first->text(), asked));
 }
 
+Status CheckNotGone(const ZonedDevice& device) {
+  if (!device.IsGone()) return {};
+  return Fail(Code::kIo, fmt::format("{}: this device is gone", device.name()));
+}
+
 }  // namespace zenfs

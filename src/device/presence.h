@@ -11,4 +11,8 @@ namespace zenfs {
 // kIo if no read succeeded; those of a report. Threads: any.
 [[nodiscard]] Status CheckPresence(ZonedDevice& device);
 
+// For the end of a scan; reads nothing. Error: kIo if the device is gone until it is opened again (ZonedDevice::IsGone), so that the
+// scan may not have seen all. Threads: any.
+[[nodiscard]] Status CheckNotGone(const ZonedDevice& device);
+
 }  // namespace zenfs

@@ -1,7 +1,5 @@
 #include "device/read_or_zeros.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace zenfs {
@@ -34,16 +32,10 @@ ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
   return device.Read(offset, into).ok() ? ScanRead() : ReadBlocksOrZeros(device, offset, into);
 }
 
-Status CheckNotGone(const ZonedDevice& device) {
-  if (!device.IsGone()) return {};
-  return Fail(Code::kIo, fmt::format("{}: this device is gone", device.name()));
-}
-
 std::uint64_t WorthReading(ZonedDevice& device, DeviceOffset from, std::uint64_t bytes) {
-  constexpr std::uint64_t kStep = 64 << 10;
-  std::uint64_t worth = std::min(bytes, kStep);
+  std::uint64_t worth = std::min(bytes, kScanStepBytes);
   while (worth < bytes && device.KnownZeros(from + worth, device.geometry().block_size) == 0)
-    worth = std::min(bytes, worth + kStep);
+    worth = std::min(bytes, worth + kScanStepBytes);
   return worth;
 }
 

@@ -18,11 +18,12 @@ struct ScanRead {
 // The same with one command, if that succeeds.
 [[nodiscard]] ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into);
 
-// For the end of a scan. Error: kIo if the device is gone, so that the scan may not have seen all.
-[[nodiscard]] Status CheckNotGone(const ZonedDevice& device);
+// A scan looks for known zeros in steps of this many bytes, passes over a hole of log frames that is as long, and reads no more
+// at once where it has not seen anything yet.
+inline constexpr std::uint64_t kScanStepBytes = 64 << 10;
 
 // How many of `bytes` at `from`, in one zone, a scan should read at once: it ends where known zeros begin, as far as that can be
-// seen in steps of 64 KiB. At least one step, or all.
+// seen in such steps. At least one step, or all.
 [[nodiscard]] std::uint64_t WorthReading(ZonedDevice& device, DeviceOffset from, std::uint64_t bytes);
 
 }  // namespace zenfs

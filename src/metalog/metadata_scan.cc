@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "device/read_or_zeros.h"
+#include "device/presence.h"
 #include "format/metalog_payload.h"
 #include "metalog/log_fingerprint.h"
 #include "metalog/metazones.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "device/read_or_zeros.h"
+#include "device/presence.h"
 #include "metalog/generations.h"
 #include "metalog/headless_zone.h"
 

@@ -26,16 +26,15 @@ constexpr std::uint64_t kFileBlockBytes = 4096;
 // can't be read are zeros; returns their number.
 Result<std::uint32_t> ReadZone(ZonedDevice& device, ZoneId zone, std::uint64_t bytes,
                                const std::function<Status(ByteView piece, std::uint64_t zeros)>& use) {
-  constexpr std::uint64_t kFirstBytes = 64 << 10;  // behind a hole there may be little
   AlignedBuffer buffer(std::max<std::uint64_t>(kPieceBytes, device.geometry().block_size));
   std::uint32_t unreadable = 0;
-  std::uint64_t next = kFirstBytes;
+  std::uint64_t next = kScanStepBytes;
   for (std::uint64_t at = 0; at < bytes;) {
     const DeviceOffset from = device.geometry().ZoneStart(zone) + at;
     if (const std::uint64_t zeros = device.KnownZeros(from, bytes - at); zeros != 0) {
       ZENFS_RETURN_IF_ERROR(use({}, zeros));
       at += zeros;
-      next = kFirstBytes;
+      next = kScanStepBytes;
       continue;
     }
     buffer.Resize(WorthReading(device, from, std::min<std::uint64_t>({buffer.capacity(), next, bytes - at})));
@@ -225,8 +224,7 @@ Status RestoreZone(ZonedDevice& device, const CopiedZone& zone, const HostFile& 
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < zone.bytes; at += buffer.size()) {
     const std::uint64_t rest = zone.bytes - at;
-    const bool only_zeros = file.KnownZeros(offset + at, rest) == rest;
-    if (only_zeros && ConditionOf(zone) == ZoneCondition::kFull &&
+    if (ConditionOf(zone) == ZoneCondition::kFull && file.KnownZeros(offset + at, rest) == rest &&
         device.KnownZeros(start + at, rest) == rest) {
       crc = Crc32cOfZeros(rest, crc);  // Finish leaves them as they are
       break;

@@ -31,7 +31,7 @@ void PrintNotices(const Volume& volume) {
 
 // Shared mounts are known by the names of their devices, and another file may have been put at a name since.
 Status CheckUuid(const Volume& volume, const std::string& uuid) {
-  const VolumeInfo info = volume.info();
+  const VolumeInfo& info = volume.info();
   if (info.superblock.uuid == Uuid::Parse(uuid)) return {};
   return Fail(
       Error(Code::kBusy, fmt::format("uuid:{}: this process has another volume mounted, from a device that "

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "device/read_or_zeros.h"
+#include "device/presence.h"
 #include "device/remembered_holes.h"
 #include "volume/file_names.h"
 #include "volume/log_losses.h"

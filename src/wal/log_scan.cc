@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/zeros.h"
+#include "device/read_or_zeros.h"
 #include "model/number_limits.h"
 #include "wal/zone_window.h"
 
@@ -16,9 +17,6 @@ namespace {
 
 // The numbers of a volume never get so large that this skips its frames.
 static_assert(kStateNumbersEnd == kNumbersEnd && kStateNumbersCredible == kCredibleEnd);
-
-// The first piece of a window is as long.
-constexpr std::uint64_t kWorthSkipping = 64 << 10;
 
 }  // namespace
 
@@ -70,8 +68,8 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
       if (passed_over) passed_over(at, frame);
       const bool zeros = IsZeros(window->From(at, block).first(block));
       const std::uint64_t hole = zeros ? device.KnownZeros(info.start + at, length - at) : 0;
-      at += hole >= kWorthSkipping ? hole : block;
-      if (hole >= kWorthSkipping) window.emplace(device, info.start, at, length);
+      at += hole >= kScanStepBytes ? hole : block;
+      if (hole >= kScanStepBytes) window.emplace(device, info.start, at, length);
       continue;
     }
     const std::uint64_t device_bytes = frame.header.BytesOnDevice(block);

@@ -1,9 +1,9 @@
 #include "wal/log_tails.h"
 
 #include <algorithm>
-
 #include <chrono>
-#include "device/read_or_zeros.h"
+
+#include "device/presence.h"
 #include "device/remembered_holes.h"
 
 namespace zenfs {

@@ -10,7 +10,7 @@ namespace zenfs {
 
 ZoneWindow::ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t from, std::uint64_t end)
     : device_(device), start_(start), end_(end), begin_(from), ahead_(from) {
-  if (end - std::min(from, end) > kFirstPieceBytes) queue_ = device.CreateQueue(kPieces);
+  if (end - std::min(from, end) > kScanStepBytes) queue_ = device.CreateQueue(kPieces);
   ReadAhead(1, true);
   Collect(0);
 }

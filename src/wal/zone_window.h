@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "device/read_or_zeros.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -32,7 +33,6 @@ class ZoneWindow {
   std::uint64_t end() const { return end_; }
 
  private:
-  static constexpr std::uint64_t kFirstPieceBytes = 64 << 10;
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
   static constexpr std::size_t kPieces = 4;
 
@@ -63,7 +63,7 @@ class ZoneWindow {
   AlignedBuffer buffer_;
   std::uint64_t ahead_;  // end of the pieces that were asked for
   bool extended_ = false;
-  std::uint64_t next_bytes_ = kFirstPieceBytes;  // of the next piece
+  std::uint64_t next_bytes_ = kScanStepBytes;  // of the next piece
   std::array<Piece, kPieces> pieces_;
   std::size_t oldest_ = 0;  // the piece behind the window
   std::vector<IoRequest*> done_;

@@ -72,7 +72,7 @@ MUTATIONS = (
                    "    while (const ScannedFrame* frame = FindNext(epoch_, last + 1, UINT64_MAX)) {\n"
                    "      last = frame->sequence - 1;")),
     Mutation("scan-ends-at-hole", "blocks that are no frame do not hide the frames behind them", "src/wal/log_scan.cc",
-             "      at += hole >= kWorthSkipping ? hole : block;\n", "      break;\n"),
+             "      at += hole >= kScanStepBytes ? hole : block;\n", "      break;\n"),
     Mutation("sync-block-in-place", "the only copy of a synced byte is never rewritten", "src/wal/block_sync.cc",
              "  const bool second = !last_was_second_;", "  const bool second = last_was_second_;"),
     Mutation("sync-block-not-flushed", "a sync in a sync block is on stable media", "src/wal/block_sync.cc",
