@@ -51,7 +51,7 @@ class LateDevice final : public ForwardingDevice {
     std::vector<IoRequest*> Wait(std::size_t count) {
       std::vector<IoRequest*> ended;
       for (; ended.size() < count; waiting_.pop_front()) {
-        ++reads_;
+        if (waiting_.front()->kind == IoRequest::Kind::kRead) ++reads_;  // a checkpoint may write meanwhile
         CarryOut(device_, *waiting_.front());
         ended.push_back(waiting_.front());
       }
