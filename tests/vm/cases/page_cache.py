@@ -10,7 +10,9 @@ NEEDS = ("zenfs", "zenfs_cached_reads")
 
 def reads(device, count):
     device.zenfs("mkfs")
-    run(volume.BINARIES / "zenfs_cached_reads", device.uri, count, seconds=1900)
+    output = run(volume.BINARIES / "zenfs_cached_reads", device.uri, count, seconds=1900)
+    written = int(output.split(", ")[1].split()[0])
+    assert written > 20, f"only {written} MiB were written: few zones were written twice"
     device.zenfs("check", "--read-data")
 
 

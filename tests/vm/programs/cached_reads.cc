@@ -4,7 +4,8 @@
 //   zenfs_cached_reads URI READS
 //
 // One thread writes and deletes files, one reads them, and a process of its own reads them by a mount of its own, with ?ro. Ends
-// when each reader has read READS ranges, or with status 1 at the first wrong page, with its place.
+// when each reader has read READS ranges and the device has been written several times, or with status 1 at the first wrong page,
+// with its place.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
