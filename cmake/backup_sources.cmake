@@ -43,6 +43,7 @@ set(ZENFS_SOURCES_repair
 )
 set(ZENFS_TESTS_repair
   repair/metadata_file_test.cc
+  repair/outage_test.cc
   repair/repair_crash_test.cc
   repair/repair_draft_test.cc
   repair/repair_logs_test.cc

@@ -71,7 +71,7 @@ TEST_F(BackupTest, ADestinationThatIsAFileOrLiesInOneIsRefused) {
 TEST_F(BackupTest, AFailedReadLeavesAPartialBackupThatGoesOn) {
   Fill();
   FaultyDevice* const faulty = MountFaulty();
-  faulty->Inject({.command = FaultyDevice::Command::kRead, .kth = 5, .times = 1000});
+  faulty->Inject({.command = FaultyDevice::Command::kRead, .kth = 5, .times = FaultyDevice::kForEver});
   const auto failed = Backup({.jobs = 1});
   ASSERT_EQ(CodeOf(failed), Code::kIo);
   EXPECT_THAT(failed.error().text(), HasSubstr("incomplete backup"));

@@ -166,7 +166,7 @@ TEST_F(RestoreTest, AFailedWriteLeavesWholeFilesAndARestoreThatGoesOn) {
   {
     SwitchedPoints::During count(points_, [&](std::string_view name) {
       if (name != "restore:written" || ++written != 3) return;
-      faulty->Inject({.command = FaultyDevice::Command::kRead, .times = 1000});
+      faulty->Inject({.command = FaultyDevice::Command::kRead, .times = FaultyDevice::kForEver});
     });
     const auto failed = Restore({.jobs = 1});
     ASSERT_FALSE(failed.has_value());

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <utility>
 
+#include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "device/forwarding_device.h"
+#include "device/presence.h"
 #include "device/shared_flush.h"
 
 namespace zenfs {
@@ -26,12 +28,13 @@ class GuardedDevice final : public ForwardingDevice {
   }
   DeviceErrors errors() const override {
     return {.repeated_reads = repeated_reads_.load(std::memory_order_relaxed),
-            .failed_flushes = failed_flushes_.load(std::memory_order_acquire)};
+            .failed_flushes = failed_flushes_.load(std::memory_order_acquire),
+            .outages = outages_.load(std::memory_order_relaxed)};
   }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override {
     const auto report = [&] { return inner().Report(first, count); };
     Result<std::vector<ZoneInfo>> zones = report();
-    Repeat(zones, report);
+    Repeat(zones, PartOf(first), report);
     return zones;
   }
   Status Read(DeviceOffset offset, ByteSpan into) override {
@@ -50,27 +53,81 @@ class GuardedDevice final : public ForwardingDevice {
 
   // Repeats a read whose first try returned `read`, if needed. Returns the final status.
   Status Settle(Status read, DeviceOffset offset, ByteSpan into) {
-    Repeat(read, [&] {
+    Part& part = PartOf(geometry().ZoneOf(offset));
+    Repeat(read, part, [&] {
       repeated_reads_.fetch_add(1, std::memory_order_relaxed);
       return inner().Read(offset, into);
     });
+    if (read.ok() && part.readable.load(std::memory_order_relaxed) == kNoBlock)
+      part.readable.store(offset.value, std::memory_order_relaxed);
     return read;
   }
 
  private:
+  static constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
+  // One of two joined devices, or the only one.
+  struct Part {
+    std::atomic<std::uint64_t> readable{kNoBlock};  // a block that could be read
+    std::atomic<std::uint32_t> bad_in_a_row{
+        0};                        // reads and reports that failed although the part serves others
+    std::atomic<bool> out{false};  // it served nothing when it was last asked
+  };
+
+  Part& PartOf(ZoneId zone) { return parts_[geometry().OnLogDevice(zone) ? 1 : 0]; }
+
   // `result`: the result of the first try; set to that of the last try.
   template <typename Outcome, typename Again>
-  void Repeat(Outcome& result, const Again& again) {
-    for (int tried = 1; !result.ok() && tried < kReadTries; ++tried) {
-      if (!MayPass(result.error()) || in_vain_.load(std::memory_order_relaxed) >= kGiveUpAfter) break;
-      if (tried + 1 == kReadTries) SleepUntil(SteadyNow() + kReadPause);
+  void Repeat(Outcome& result, Part& part, const Again& again) {
+    if (!result.ok() && !part.out.load(std::memory_order_relaxed)) TryAgain(result, part, again);
+    if (result.ok()) {
+      // Loads first: a store by each read would move the line between the processors.
+      if (part.out.load(std::memory_order_relaxed)) part.out.store(false, std::memory_order_relaxed);
+      if (part.bad_in_a_row.load(std::memory_order_relaxed) != 0)
+        part.bad_in_a_row.store(0, std::memory_order_relaxed);
+    } else if (part.out.load(std::memory_order_relaxed)) {
+      outages_.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      part.bad_in_a_row.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  // A try counts against the block only if the part then serves another one: else the block may be good.
+  template <typename Outcome, typename Again>
+  void TryAgain(Outcome& result, Part& part, const Again& again) {
+    const Deadline deadline = Deadline::After(kOutageMax);
+    const bool in_a_row = part.bad_in_a_row.load(std::memory_order_relaxed) >= kGiveUpAfter;
+    for (int failed = 1;; ++failed) {
+      if (result.error().code() == Code::kInvalidArgument) return;  // not an answer of the medium
+      const Status serves = Serves(part);
+      if (serves.ok()) {
+        if (!MayPass(result.error()) || failed == (in_a_row ? 2 : kReadTries)) return;
+        if (failed + 1 == kReadTries) SleepUntil(SteadyNow() + kReadPause);
+      } else if (MayPass(serves.error()) && !inner().IsGone() && !deadline.Passed()) {
+        failed = 0;
+        SleepUntil(SteadyNow() + kReadPause);
+      } else {
+        part.out.store(true, std::memory_order_relaxed);
+        return;
+      }
       result = again();
+      if (result.ok()) return;
     }
-    if (!result.ok()) {
-      in_vain_.fetch_add(1, std::memory_order_relaxed);
-    } else if (in_vain_.load(std::memory_order_relaxed) != 0) {
-      in_vain_.store(0, std::memory_order_relaxed);
+  }
+
+  // Reads a block that can be read. OK also if there is none because nothing is written.
+  Status Serves(Part& part) {
+    if (const std::uint64_t known = part.readable.load(std::memory_order_relaxed); known != kNoBlock) {
+      AlignedBuffer block(geometry().block_size);
+      block.Resize(geometry().block_size);
+      if (inner().Read(DeviceOffset(known), block.Span()).ok()) return {};
     }
+    // The zone of that block may have been reset.
+    const std::uint32_t first = &part == &parts_[0] ? 0 : geometry().main_zones();
+    const std::uint32_t end = &part == &parts_[0] ? geometry().main_zones() : geometry().zone_count;
+    ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceOffset> found,
+                           FindReadable(inner(), ZoneId(first), end - first));
+    if (found) part.readable.store(found->value, std::memory_order_relaxed);
+    return {};
   }
 
   Status FlushOne(ZoneId zone) {
@@ -86,7 +143,8 @@ class GuardedDevice final : public ForwardingDevice {
   // For each of two joined devices. A single device has the first.
   SharedFlush flush_{[this] { return FlushOne(ZoneId(0)); }};
   SharedFlush log_flush_{[this] { return FlushOne(ZoneId(geometry().main_zones())); }};
-  std::atomic<std::uint32_t> in_vain_{0};  // consecutive reads and reports that failed finally
+  std::atomic<std::uint64_t> outages_{0};
+  Part parts_[2];  // the main zones; those of the log device
 };
 
 class GuardedQueue final : public IoQueue {

@@ -1,10 +1,14 @@
-// Wraps the device of every mount: repeats failed reads and counts failed flushes.
+// Wraps the device of every mount: repeats failed reads, waits for a device that serves nothing, and counts failed flushes.
 //
 // Reads and zone reports
-//   If one fails with kIo, kBusy or kUnknownOutcome, it is sent again, up to kReadTries times in total, with a pause of
-//   kReadPause before the last try. Reap repeats the reads of a queue. Permanent errors (offline, gone, refused, timed
-//   out) are not repeated. After kGiveUpAfter consecutive final failures, each read and report is sent once, until one
-//   succeeds: a missing device would otherwise be slow to fail.
+//   After each failure the guard reads a block that can be read, to tell a bad block from an outage: a device that serves nothing.
+//   A bad block: the read is sent up to kReadTries times in total, with a pause of kReadPause before the last try. After
+//   kGiveUpAfter bad blocks in a row each is sent twice without a pause, until one can be read. Permanent errors (offline, gone,
+//   refused, timed out) are not repeated. Reap repeats the reads of a queue.
+//   An outage: the guard waits up to kOutageMax for it to end; then the tries begin anew. If it lasts longer, or is known to be
+//   permanent, the read fails and is counted (DeviceErrors::outages). Each following one is sent once and counted if it fails,
+//   until one succeeds: a missing device would otherwise be slow to fail. Callers that continue without the bytes check a
+//   PresenceMark (device/presence.h).
 // Flushes
 //   A failed flush is counted and never repeated here: the device may have dropped data, and the next flush would succeed
 //   without it. Callers that make data durable check a FlushMark (device/flush_mark.h). Flushes do not overlap
@@ -23,6 +27,7 @@ namespace zenfs {
 inline constexpr int kReadTries = 3;
 inline constexpr std::uint32_t kGiveUpAfter = 8;
 inline constexpr std::chrono::milliseconds kReadPause{1};
+inline constexpr std::chrono::seconds kOutageMax{1};
 
 [[nodiscard]] std::unique_ptr<ZonedDevice> GuardDevice(std::unique_ptr<ZonedDevice> device);
 // `device` is not owned and must outlive the guard.

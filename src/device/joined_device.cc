@@ -126,7 +126,8 @@ class JoinedDevice final : public ZonedDevice {
     const DeviceErrors main = main_->errors();
     const DeviceErrors logs = logs_->errors();
     return {.repeated_reads = main.repeated_reads + logs.repeated_reads,
-            .failed_flushes = main.failed_flushes + logs.failed_flushes};
+            .failed_flushes = main.failed_flushes + logs.failed_flushes,
+            .outages = main.outages + logs.outages};
   }
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;

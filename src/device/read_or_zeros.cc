@@ -2,16 +2,20 @@
 
 #include <algorithm>
 
+#include "device/presence.h"
+
 namespace zenfs {
 
 ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
   const std::uint32_t block = device.geometry().block_size;
   std::ranges::fill(into, std::byte{0});
+  const auto none = [&] {
+    return ScanRead{.unreadable = static_cast<std::uint32_t>(into.size() / block), .zone_is_gone = true};
+  };
+  const PresenceMark mark = PresenceMark::Now(device);
   // An error of the report proves nothing: after a short fault of the device the bytes are there again.
   const Result<ZoneInfo> zone = device.ReportZone(device.geometry().ZoneOf(offset));
-  if ((zone && zone->condition == ZoneCondition::kOffline) || device.IsGone()) {
-    return {.unreadable = static_cast<std::uint32_t>(into.size() / block), .zone_is_gone = true};
-  }
+  if (zone && zone->condition == ZoneCondition::kOffline) return none();
   ScanRead done;
   for (std::uint64_t at = 0; at < into.size();) {
     if (const std::uint64_t zeros = device.KnownZeros(offset + at, into.size() - at); zeros != 0) {
@@ -22,6 +26,7 @@ ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan in
     if (!device.Read(offset + at, one).ok()) {
       std::ranges::fill(one, std::byte{0});
       ++done.unreadable;
+      if (!mark.Check(device).ok()) return none();
     }
     at += block;
   }

@@ -8,8 +8,8 @@ namespace zenfs {
 
 struct ScanRead {
   std::uint32_t unreadable = 0;  // blocks that are zeros because they could not be read
-  // Nothing in the zone will ever be read: it is offline, or the device is gone. A scan ends here, because the rest of a zone may be
-  // any number of blocks.
+  // Nothing in the zone can be read: it is offline, or the device serves nothing. A scan ends here, because the rest of a zone may
+  // be any number of blocks.
   bool zone_is_gone = false;
 };
 

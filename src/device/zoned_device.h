@@ -77,6 +77,7 @@ class IoQueue {
 struct DeviceErrors {
   std::uint64_t repeated_reads = 0;  // retries of reads after an error
   std::uint64_t failed_flushes = 0;
+  std::uint64_t outages = 0;  // reads and reports that failed while the device served nothing
 };
 
 class ZonedDevice;

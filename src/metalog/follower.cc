@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/sync_point.h"
+#include "device/presence.h"
 
 namespace zenfs {
 namespace {
@@ -18,6 +19,7 @@ Result<LogFollower::Change> LogFollower::Refresh() {
   const Deadline deadline = Deadline::After(patience_);
   Change so_far = Change::kNone;
   for (;;) {
+    const PresenceMark mark = PresenceMark::Now(device_);
     ZENFS_ASSIGN_OR_RETURN(LogFingerprint fingerprint, TakeLogFingerprint(device_, superblock_));
     SyncPoint::Reach("LogFollower::Refresh:reported");
     if (reader_ != nullptr && SameLog(fingerprint_, fingerprint)) {
@@ -29,6 +31,10 @@ Result<LogFollower::Change> LogFollower::Refresh() {
     // If valid frames reach the write pointer, the state is current. Otherwise the last frame may be torn, or the zone was
     // reset during the read and the state is out of date.
     if (change && reader_->read_everything()) return so_far;
+    if (Status present = mark.Check(device_); !present.ok()) {
+      Forget();
+      return Fail(std::move(present).error());
+    }
     SyncPoint::Reach("LogFollower::Refresh:ended");
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, superblock_));
     const bool stood_still = SameLog(fingerprint, after);

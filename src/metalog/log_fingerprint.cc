@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/aligned_buffer.h"
+#include "device/presence.h"
 #include "metalog/metazones.h"
 #include "metalog/replay.h"
 
@@ -69,6 +70,7 @@ std::vector<ZoneId> LogFingerprint::zone_ids() const {
 }
 
 Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock& superblock) {
+  const PresenceMark mark = PresenceMark::Now(device);
   LogFingerprint fingerprint{.zones = {}, .heads = {}, .taken = SteadyNow()};
   ZENFS_ASSIGN_OR_RETURN(fingerprint.zones, ReportZones(device, superblock.metadata_zones));
   ReadHeads(device, superblock, fingerprint);
@@ -81,6 +83,7 @@ Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock&
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> added, ReportZones(device, ids));
   fingerprint.zones.insert(fingerprint.zones.end(), added.begin(), added.end());
   ReadHeads(device, superblock, fingerprint);
+  ZENFS_RETURN_IF_ERROR(mark.Check(device));
   return fingerprint;
 }
 

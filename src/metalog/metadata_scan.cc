@@ -22,6 +22,7 @@ class Scan {
       : device_(device), superblock_(superblock), layout_(device.geometry().block_size) {}
 
   Result<MetadataScan> Run() {
+    const PresenceMark mark = PresenceMark::Now(device_);
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint fingerprint, TakeLogFingerprint(device_, superblock_));
     out_.zones = fingerprint.zones;
     std::set<GenerationKey> keys;
@@ -48,7 +49,7 @@ class Scan {
       generation.frames.erase(twice.begin(), twice.end());
       out_.generations.push_back(std::move(generation));
     }
-    ZENFS_RETURN_IF_ERROR(CheckNotGone(device_));
+    ZENFS_RETURN_IF_ERROR(mark.Check(device_));
     DropZonesGivenBack(fingerprint);
     DropTailsOfEarlierZones();
     AddMissingCopies();

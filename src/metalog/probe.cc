@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/aligned_buffer.h"
+#include "device/presence.h"
 #include "format/metalog_payload.h"
 #include "format/superblock_correction.h"
 #include "metalog/metazones.h"
@@ -191,7 +192,9 @@ Result<Superblock> FindSuperblock(ZonedDevice& device) { return FindCopy(device,
 Result<Superblock> FindLogSuperblock(ZonedDevice& device) { return FindCopy(device, /*only_logs=*/true); }
 
 Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
+  const PresenceMark mark = PresenceMark::Now(device);
   Result<Superblock> found = FindSuperblock(device);
+  ZENFS_RETURN_IF_ERROR(mark.Check(device));
   if (found) ZENFS_RETURN_IF_ERROR(CheckGeometry(device, *found));
   return found;
 }

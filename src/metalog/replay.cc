@@ -23,6 +23,7 @@ std::string WhyInDoubt(HeadlessZone zone, bool switch_was_under_way) {
 }  // namespace
 
 Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
+  const PresenceMark mark = PresenceMark::Now(device);
   ZENFS_ASSIGN_OR_RETURN(const LogFingerprint fingerprint, TakeLogFingerprint(device, superblock));
   Generations generations(device, superblock);
   ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations.Read(fingerprint));
@@ -59,7 +60,7 @@ Result<Replayed> Replay(ZonedDevice& device, const Superblock& superblock) {
                     switch_was_under_way ? "a switch of the metadata log had begun and " : "", zone.id.value,
                     why, replayed.sequence);
   }
-  ZENFS_RETURN_IF_ERROR(CheckNotGone(device));
+  ZENFS_RETURN_IF_ERROR(mark.Check(device));
   return replayed;
 }
 

@@ -288,7 +288,7 @@ Result<RepairPlan> PlanRepair(ZonedDevice& device) {
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
   Result<RepairPlan> plan = PlanFor(*guarded);
   if (!plan || !plan->losses.empty() || !plan->nothing_to_do())
-    ZENFS_RETURN_IF_ERROR(CheckPresence(*guarded));
+    ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*guarded));
   return plan;
 }
 

@@ -96,6 +96,7 @@ class CrashDevice final : public ZonedDevice {
   // used.
   void SetIdentity(std::string identity) { identity_ = std::move(identity); }
   OpenMode mode() const override { return OpenMode::kExclusive; }
+  bool IsGone() const override { return stopped(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
   using ZonedDevice::Write;

@@ -49,7 +49,7 @@ class Check {
         options_(options),
         still_there_(std::move(still_there)) {}
 
-  // Errors: those of CheckPresence.
+  // Errors: those of PresenceMark::Check.
   [[nodiscard]] Status Run() {
     CheckState();
     context_.out.files = context_.state.files().size();
@@ -262,7 +262,7 @@ class Check {
         continue;
       }
       sum.reset();
-      ZENFS_RETURN_IF_ERROR(CheckPresence(context_.device));
+      ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(context_.device));
       if (!still_there_(file)) return false;
       context_.Add(Severity::kError,
                    fmt::format("{}: bytes from {} can't be read: {}", names_.Describe(file.id),
@@ -379,7 +379,7 @@ Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
   const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
   Result<CheckReport> report = CheckOnView(*view, options);
-  if (!report || !report->clean()) ZENFS_RETURN_IF_ERROR(CheckPresence(*view));
+  if (!report || !report->clean()) ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*view));
   return report;
 }
 

@@ -40,7 +40,7 @@ struct CheckOptions {
 // say what can be rebuilt and what would be lost.
 // Errors: those of ProbeSuperblock for a device without a ZenFS, or with one of another version or device; that of CheckPairOf
 // for two devices that do not belong together; kNotSupported;
-// that of CheckPresence if the device can't be read at all; kBusy or kTimedOut if a writer changes the volume during each
+// that of PresenceMark::Check if the device can't be read at all or for a time; kBusy or kTimedOut if a writer changes the volume during each
 // try, so that damage can't be distinguished from change.
 [[nodiscard]] Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options);
 

@@ -31,7 +31,8 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
       if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
     });
   }
-  ZENFS_RETURN_IF_ERROR(CheckNotGone(*device.device));
+  // Before anything is written; also for what the mount read until now.
+  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*device.device));
   if (epoch_check.SawBehind(state.epoch())) {
     return Fail(
         Code::kCorruption,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/sync_point.h"
+#include "device/presence.h"
 #include "metalog/metazones.h"
 #include "model/number_limits.h"
 #include "volume/buffer_recovery.h"
@@ -256,6 +257,7 @@ Result<std::shared_ptr<WriterMount>> RecoverVolume(std::unique_ptr<ZonedDevice> 
   if (!mounted) {
     device->metrics.RaiseTo(Value::kEmulationCpu, device->device->emulation_cpu_ns());
     IgnoreError(device->KeepMetrics());  // the error of the mount is the one to report
+    ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*device->device));  // else it may look like damage
     return Fail(mounted.error());
   }
   VolumeParts& parts = *mounted->parts;

@@ -83,7 +83,7 @@ Status FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, con
     if (context_.device.Read(extent.place + at, buffer_.Span()).ok()) {
       crc = Crc32c(buffer_.View(0, std::min<std::uint64_t>(buffer_.size(), extent.length - at)), crc);
     } else {
-      ZENFS_RETURN_IF_ERROR(CheckPresence(context_.device));
+      ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(context_.device));
       FindUnreadable(extent, at, unreadable);
     }
     context_.advance(buffer_.size());

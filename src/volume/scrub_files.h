@@ -21,7 +21,7 @@ class FileScrub {
   FileScrub(ScrubContext& context, FindNow find_now);
 
   // Reads all extents of the file. Apparent damage is reported if the file has not changed meanwhile; otherwise its new
-  // extents are read. Errors: those of CheckPresence.
+  // extents are read. Errors: those of PresenceMark::Check.
   [[nodiscard]] Status File(std::shared_ptr<const FileRecord> record, const FileNames& names);
 
  private:

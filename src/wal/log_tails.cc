@@ -50,9 +50,15 @@ void LogTails::Forget(ZoneId id, const Zone& zone) {
 Status LogTails::Scan(const std::vector<LogZone>& run) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
                          device_.Report(run.front().zone, static_cast<std::uint32_t>(run.size())));
+  const PresenceMark mark = PresenceMark::Now(device_);
   RememberedHoles device(device_);
   for (std::size_t i = 0; i < run.size(); ++i) ScanZone(device, run[i], report[i]);
-  return CheckNotGone(device_);
+  Status present = mark.Check(device_);
+  if (!present.ok()) {  // the next Update scans all anew
+    zones_.clear();
+    tails_.clear();
+  }
+  return present;
 }
 
 void LogTails::ScanZone(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info) {

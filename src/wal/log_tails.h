@@ -31,7 +31,7 @@ class LogTails {
   LogTails(ZonedDevice& device, const Uuid& volume) : device_(device), volume_(volume) {}
 
   // Forgets zones that are no longer allocated, and scans the new bytes of the others. Errors: those of a
-  // report.
+  // report and of PresenceMark::Check.
   [[nodiscard]] Status Update(const State& state);
 
   // The log of `record`, which is in the state, from the frames found so far. Returns the same object until
