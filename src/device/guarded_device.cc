@@ -78,44 +78,52 @@ class GuardedDevice final : public ForwardingDevice {
   // `result`: the result of the first try; set to that of the last try.
   template <typename Outcome, typename Again>
   void Repeat(Outcome& result, Part& part, const Again& again) {
-    if (!result.ok() && !part.out.load(std::memory_order_relaxed)) TryAgain(result, part, again);
+    bool out = part.out.load(std::memory_order_relaxed);  // others may change it meanwhile
+    if (!result.ok() && !out) out = TryAgain(result, part, again);
     if (result.ok()) {
       // Loads first: a store by each read would move the line between the processors.
       if (part.out.load(std::memory_order_relaxed)) part.out.store(false, std::memory_order_relaxed);
       if (part.bad_in_a_row.load(std::memory_order_relaxed) != 0)
         part.bad_in_a_row.store(0, std::memory_order_relaxed);
-    } else if (part.out.load(std::memory_order_relaxed)) {
+    } else if (out) {
+      part.out.store(true, std::memory_order_relaxed);
       outages_.fetch_add(1, std::memory_order_relaxed);
     } else {
       part.bad_in_a_row.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
-  // A try counts against the block only if the part then serves another one: else the block may be good.
+  // A try counts against the block only if the part then serves another one: else the block may be good. Returns true if the
+  // part serves nothing.
   template <typename Outcome, typename Again>
-  void TryAgain(Outcome& result, Part& part, const Again& again) {
+  bool TryAgain(Outcome& result, Part& part, const Again& again) {
     const Deadline deadline = Deadline::After(kOutageMax);
     const bool in_a_row = part.bad_in_a_row.load(std::memory_order_relaxed) >= kGiveUpAfter;
     for (int failed = 1;; ++failed) {
-      if (result.error().code() == Code::kInvalidArgument) return;  // not an answer of the medium
-      const Status serves = Serves(part);
+      if (result.error().code() == Code::kInvalidArgument) return false;  // not an answer of the medium
+      const Status serves = Serves(part, deadline);
       if (serves.ok()) {
-        if (!MayPass(result.error()) || failed == (in_a_row ? 2 : kReadTries)) return;
+        if (failed == MostTries(result.error(), in_a_row)) return false;
         if (failed + 1 == kReadTries) SleepUntil(SteadyNow() + kReadPause);
       } else if (MayPass(serves.error()) && !inner().IsGone() && !deadline.Passed()) {
         failed = 0;
         SleepUntil(SteadyNow() + kReadPause);
       } else {
-        part.out.store(true, std::memory_order_relaxed);
-        return;
+        return true;
       }
       result = again();
-      if (result.ok()) return;
+      if (result.ok()) return false;
     }
   }
 
+  static int MostTries(const Error& error, bool in_a_row) {
+    if (error.code() == Code::kTimedOut) return 2;  // it may have been the end of an outage
+    if (!MayPass(error)) return 1;
+    return in_a_row ? 2 : kReadTries;
+  }
+
   // Reads a block that can be read. OK also if there is none because nothing is written.
-  Status Serves(Part& part) {
+  Status Serves(Part& part, Deadline deadline) {
     if (const std::uint64_t known = part.readable.load(std::memory_order_relaxed); known != kNoBlock) {
       AlignedBuffer block(geometry().block_size);
       block.Resize(geometry().block_size);
@@ -125,7 +133,7 @@ class GuardedDevice final : public ForwardingDevice {
     const std::uint32_t first = &part == &parts_[0] ? 0 : geometry().main_zones();
     const std::uint32_t end = &part == &parts_[0] ? geometry().main_zones() : geometry().zone_count;
     ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceOffset> found,
-                           FindReadable(inner(), ZoneId(first), end - first));
+                           FindReadable(inner(), ZoneId(first), end - first, deadline));
     if (found) part.readable.store(found->value, std::memory_order_relaxed);
     return {};
   }
@@ -158,7 +166,7 @@ class GuardedQueue final : public IoQueue {
     queue_->Reap(min_count, done);
     for (std::size_t i = before; i < done.size(); ++i) {
       IoRequest& request = *done[i];
-      if (request.kind != IoRequest::Kind::kRead) continue;
+      if (request.kind != IoRequest::Kind::kRead || request.given_up) continue;
       request.status = device_.Settle(std::move(request.status), request.offset, request.read_into);
     }
   }

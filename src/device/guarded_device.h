@@ -4,7 +4,7 @@
 //   After each failure the guard reads a block that can be read, to tell a bad block from an outage: a device that serves nothing.
 //   A bad block: the read is sent up to kReadTries times in total, with a pause of kReadPause before the last try. After
 //   kGiveUpAfter bad blocks in a row each is sent twice without a pause, until one can be read. Permanent errors (offline, gone,
-//   refused, timed out) are not repeated. Reap repeats the reads of a queue.
+//   refused) are not repeated, and a time-out once. Reap repeats the reads of a queue, unless they were given up.
 //   An outage: the guard waits up to kOutageMax for it to end; then the tries begin anew. If it lasts longer, or is known to be
 //   permanent, the read fails and is counted (DeviceErrors::outages). Each following one is sent once and counted if it fails,
 //   until one succeeds: a missing device would otherwise be slow to fail. Callers that continue without the bytes check a

@@ -73,13 +73,32 @@ TEST_F(GuardedDeviceTest, ReadThatKeepsFailingIsSentThreeTimes) {
 }
 
 TEST_F(GuardedDeviceTest, PermanentErrorsAreNotRepeated) {
-  for (const Code code : {Code::kNotFound, Code::kReadOnly, Code::kInvalidArgument, Code::kTimedOut}) {
+  for (const Code code : {Code::kNotFound, Code::kReadOnly, Code::kInvalidArgument}) {
     const std::uint64_t before = Sent();
     FailReads(1, code);
     EXPECT_FALSE(Read()) << CodeName(code);
     EXPECT_LE(Sent(), before + 1 + 1) << CodeName(code);
   }
   EXPECT_EQ(Repeated(), 0U);
+}
+
+TEST_F(GuardedDeviceTest, ATimeoutIsRepeatedOnce) {
+  FailReads(1, Code::kTimedOut);
+  EXPECT_TRUE(Read()) << "the device was back before the block was asked for that can be read";
+  FailReads(2, Code::kTimedOut);
+  EXPECT_FALSE(Read());
+}
+
+TEST_F(GuardedDeviceTest, AReadOfAQueueThatWasGivenUpIsNotRepeated) {
+  FailReads(FaultyDevice::kForEver);
+  const auto queue = guarded_->CreateQueue(1);
+  IoRequest request{.offset = DeviceOffset(0), .read_into = into_.Span(), .given_up = true};
+  const std::uint64_t before = Sent();
+  queue->Submit(&request);
+  std::vector<IoRequest*> done;
+  queue->Reap(1, done);
+  EXPECT_FALSE(request.status.ok());
+  EXPECT_EQ(Sent(), before + 1);
 }
 
 TEST_F(GuardedDeviceTest, AfterManyBadBlocksReadsAreSentTwice) {

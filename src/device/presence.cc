@@ -22,7 +22,8 @@ Status PresenceMark::Check(const ZonedDevice& device) const {
                                      device.name()));
 }
 
-Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, ZoneId first, std::uint32_t count) {
+Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, ZoneId first, std::uint32_t count,
+                                                 Deadline deadline) {
   const std::uint32_t block_size = device.geometry().block_size;
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(first, count));
   std::vector<DeviceOffset> written;
@@ -38,7 +39,8 @@ Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, ZoneId fir
     const DeviceOffset offset = written[i * written.size() / asked];
     read = device.Read(offset, block.Span());
     if (read.ok()) return offset;
-    if (read.error().code() == Code::kTimedOut) break;  // each of the others would take as long
+    // Each of the others may take as long.
+    if (read.error().code() == Code::kTimedOut || deadline.Passed()) break;
   }
   if (!read.ok()) return Fail(read.error());
   return std::nullopt;

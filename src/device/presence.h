@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "device/zoned_device.h"
 
@@ -37,8 +38,9 @@ class PresenceMark {
 };
 
 // Reads the first block of up to 16 of the `count` zones from `first` that hold data, until a read succeeds. Returns the offset of
-// that block, or nothing if no zone holds data. Errors: those of the report; that of the last read if none succeeded.
+// that block, or nothing if no zone holds data. Asks one zone only once the deadline has passed. Errors: those of the report; that
+// of the last read if none succeeded.
 [[nodiscard]] Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, ZoneId first,
-                                                               std::uint32_t count);
+                                                               std::uint32_t count, Deadline deadline);
 
 }  // namespace zenfs

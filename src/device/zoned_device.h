@@ -48,10 +48,11 @@ struct IoRequest {
   enum class Kind { kRead, kWrite, kAppend };
 
   Kind kind = Kind::kRead;
-  DeviceOffset offset;  // kRead, kWrite: where; kAppend: start of the zone
-  ByteSpan read_into;   // kRead
-  ByteView write_from;  // kWrite, kAppend
-  void* tag = nullptr;  // for the caller's use
+  DeviceOffset offset;    // kRead, kWrite: where; kAppend: start of the zone
+  ByteSpan read_into;     // kRead
+  ByteView write_from;    // kWrite, kAppend
+  void* tag = nullptr;    // for the caller's use
+  bool given_up = false;  // nobody wants its outcome any more: a failed read is not repeated
 
   Status status;           // valid once reaped
   DeviceOffset placed_at;  // kAppend: the offset that the device chose; valid once reaped and ok

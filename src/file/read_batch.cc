@@ -106,6 +106,7 @@ void ReadBatch::Finish() {
 
 bool ReadBatch::TryAbandon() {
   if (queue_ != nullptr && queue_->in_flight() != 0) {
+    for (Command& command : commands_) command.io.given_up = true;
     queue_->Reap(0, done_);
     if (queue_->in_flight() != 0) return false;
   }

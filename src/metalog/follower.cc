@@ -30,11 +30,11 @@ Result<LogFollower::Change> LogFollower::Refresh() {
     if (change) so_far = std::max(so_far, *change);
     // If valid frames reach the write pointer, the state is current. Otherwise the last frame may be torn, or the zone was
     // reset during the read and the state is out of date.
-    if (change && reader_->read_everything()) return so_far;
     if (Status present = mark.Check(device_); !present.ok()) {
       Forget();
       return Fail(std::move(present).error());
     }
+    if (change && reader_->read_everything()) return so_far;
     SyncPoint::Reach("LogFollower::Refresh:ended");
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, superblock_));
     const bool stood_still = SameLog(fingerprint, after);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "device/presence.h"
 #include "metalog/flush.h"
 #include "metalog/zone_reader.h"
 
@@ -139,7 +140,13 @@ Result<std::optional<PairRecord>> ReadPairRecord(ZonedDevice& logs, const Superb
 }
 
 Status WritePairRecord(ZonedDevice& logs, const Superblock& superblock, PairRecord record) {
+  const PresenceMark mark = PresenceMark::Now(logs);
   ZENFS_ASSIGN_OR_RETURN(const std::optional<PairRecord> newest, ReadPairRecord(logs, superblock));
+  ZENFS_RETURN_IF_ERROR(mark.Check(logs));
+  if (!newest && !record.previous.IsNil()) {
+    // A record that begins with the first number again would be older than the one that cannot be read.
+    return Fail(Code::kIo, fmt::format("{}: the record of the previous key cannot be read", logs.name()));
+  }
   record.sequence = newest ? newest->sequence + 1 : 1;
   return PairWriter(logs, superblock, record).Run();
 }

@@ -28,7 +28,8 @@ inline constexpr std::uint64_t kPairRecordsPerZone = 64;
                                                                const Superblock& superblock);
 
 // Writes `record`, with the next sequence number, and flushes the device. If it limits active zones and other zones have all
-// slots, as an earlier version may leave them, finishes one of these. Errors: those of the device, if no zone took the record.
+// slots, as an earlier version may leave them, finishes one of these. Errors: those of the device, if no zone took the record; kIo
+// if there must be an earlier record and none can be read.
 [[nodiscard]] Status WritePairRecord(ZonedDevice& logs, const Superblock& superblock, PairRecord record);
 
 }  // namespace zenfs

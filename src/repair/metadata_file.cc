@@ -12,6 +12,7 @@
 #include "base/host_directory.h"
 #include "base/short_bytes.h"
 #include "base/zeros.h"
+#include "device/presence.h"
 #include "device/read_or_zeros.h"
 #include "metalog/log_fingerprint.h"
 
@@ -141,6 +142,7 @@ ZoneCondition ConditionOf(const CopiedZone& zone) { return static_cast<ZoneCondi
 
 Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataCopy numbers,
                     const std::string& path) {
+  const PresenceMark mark = PresenceMark::Now(device);
   numbers.uuid = superblock.uuid;
   numbers.seed = superblock.seed;
   numbers.block_size = superblock.block_size;
@@ -170,6 +172,8 @@ Status SaveMetadata(ZonedDevice& device, const Superblock& superblock, MetadataC
   ZENFS_RETURN_IF_ERROR(CheckRoom(directory, needed, path));
   ZENFS_ASSIGN_OR_RETURN(HostFile file, directory.CreateNew(name, HostDirectory::kFileMode));
   Status written = WriteFile(device, numbers, needed - kMetadataCopyHeadBytes, directory, file);
+  // What could not be read is zeros in the copy, and both passes may have met the same outage.
+  written.Update(mark.Check(device));
   if (!written.ok()) IgnoreError(directory.RemoveFile(name));  // report the first error
   return written;
 }

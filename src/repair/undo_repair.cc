@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/guarded_device.h"
+#include "device/presence.h"
 #include "metalog/metadata_scan.h"
 #include "metalog/probe.h"
 #include "repair/metadata_file.h"
@@ -44,6 +45,7 @@ Result<Superblock> SuperblockFor(ZonedDevice& device, const MetadataCopy& copy) 
   if (probed) return probed;
   const Code code = probed.error().code();
   if (code != Code::kNotFound && code != Code::kCorruption && code != Code::kIo) return probed;
+  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(device));  // else there may be one, of another volume
   Superblock superblock;
   superblock.uuid = copy.uuid;
   superblock.seed = copy.seed;
@@ -109,6 +111,7 @@ Status UndoOn(ZonedDevice& device, const std::string& path) {
   }
   ZENFS_RETURN_IF_ERROR(RefuseIfMountedSince(device, superblock, copy));
   ZENFS_RETURN_IF_ERROR(CheckWritableZones(device, copy));
+  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(device));  // the last moment: what follows is no proof
   struct Place {
     CopiedZone zone;
     std::uint64_t offset = 0;

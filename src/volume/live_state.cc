@@ -349,6 +349,7 @@ bool LiveState::AddExtents(LiveFile& file, const FlushedBytes& flushed) {
     // While the maker lives, its zones are as it knows them.
     const auto stands = [&](const Extent& extent) {
       const auto info = device_.ReportZone(device_.geometry().ZoneOf(extent.place));
+      if (!info) known.record.reset();  // asked again
       if (!info) return false;
       const std::uint64_t in_zone = extent.place - info->start;
       return in_zone + extent.length <= info->WrittenBytes();

@@ -24,6 +24,8 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
   std::vector<ZoneId> offline;
   RememberedHoles scanned(*device.device);
   for (const auto& [id, zone] : state.log_zones()) {
+    // Before anything is written; also for what the mount read until now.
+    ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*device.device));
     if (report[id.value].condition == ZoneCondition::kOffline) offline.push_back(id);
     ScanLogZone(scanned, device.superblock.seed, zone, report[id.value], [&](const ScannedFrame& frame) {
       epoch_check.See(frame);
@@ -31,7 +33,6 @@ Result<RecoveredLogs> ReplayLogs(MountedDevice& device, const State& state, std:
       if (record != nullptr && is_log(*record)) frames[record->id].push_back(frame);
     });
   }
-  // Before anything is written; also for what the mount read until now.
   ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*device.device));
   if (epoch_check.SawBehind(state.epoch())) {
     return Fail(

@@ -4,6 +4,7 @@
 
 #include "base/boot_id.h"
 #include "device/guarded_device.h"
+#include "device/presence.h"
 #include "metalog/pair_zones.h"
 #include "metalog/probe.h"
 
@@ -41,8 +42,13 @@ Result<std::optional<PairRecord>> PairRecordOf(ZonedDevice& joined) {
   ZonedDevice* const logs = joined.parts().logs;
   if (logs == nullptr) return std::nullopt;
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(*logs);
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(*guarded));
-  return ReadPairRecord(*guarded, superblock);
+  const auto read = [&]() -> Result<std::optional<PairRecord>> {
+    ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(*guarded));
+    return ReadPairRecord(*guarded, superblock);
+  };
+  Result<std::optional<PairRecord>> record = read();
+  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*guarded));
+  return record;
 }
 
 std::unexpected<Error> PairRefusal(const ZonedDevice& joined, const PairClaim& main,
@@ -144,9 +150,12 @@ Status PairRenewal::Settle() { return record_ ? Write(false) : Status(); }
 
 Status PairRenewal::Write(bool offered) {
   record_->offered = offered;
-  ZonedDevice& logs = *joined_.parts().logs;
-  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(logs));
-  if (Status written = WritePairRecord(logs, superblock, *record_); !written.ok())
+  const std::unique_ptr<ZonedDevice> logs = GuardDevice(*joined_.parts().logs);
+  const auto write = [&]() -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, FindLogSuperblock(*logs));
+    return WritePairRecord(*logs, superblock, *record_);
+  };
+  if (Status written = write(); !written.ok())
     return Fail(written.error().With("writing the key of the pair of devices"));
   return {};
 }
