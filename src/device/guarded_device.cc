@@ -58,8 +58,6 @@ class GuardedDevice final : public ForwardingDevice {
       repeated_reads_.fetch_add(1, std::memory_order_relaxed);
       return inner().Read(offset, into);
     });
-    if (read.ok() && part.readable.load(std::memory_order_relaxed) == kNoBlock)
-      part.readable.store(offset.value, std::memory_order_relaxed);
     return read;
   }
 
@@ -67,7 +65,7 @@ class GuardedDevice final : public ForwardingDevice {
   static constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
   // One of two joined devices, or the only one.
   struct Part {
-    std::atomic<std::uint64_t> readable{kNoBlock};  // a block that could be read
+    std::atomic<std::uint64_t> readable{kNoBlock};  // a block of the device of the part that could be read
     std::atomic<std::uint32_t> bad_in_a_row{
         0};                        // reads and reports that failed although the part serves others
     std::atomic<bool> out{false};  // it served nothing when it was last asked
@@ -122,18 +120,20 @@ class GuardedDevice final : public ForwardingDevice {
     return in_a_row ? 2 : kReadTries;
   }
 
-  // Reads a block that can be read. OK also if there is none because nothing is written.
+  // Reads a block that can be read. OK also if there is none because nothing is written. Of two joined devices the one of the part
+  // is asked directly, with the zones that the joined device hides: they may be the only good ones.
   Status Serves(Part& part, Deadline deadline) {
+    const JoinedParts joined = parts();
+    ZonedDevice& device = joined.main == nullptr ? inner()
+                          : &part == &parts_[0]  ? *joined.main
+                                                 : *joined.logs;
     if (const std::uint64_t known = part.readable.load(std::memory_order_relaxed); known != kNoBlock) {
-      AlignedBuffer block(geometry().block_size);
-      block.Resize(geometry().block_size);
-      if (inner().Read(DeviceOffset(known), block.Span()).ok()) return {};
+      AlignedBuffer block(device.geometry().block_size);
+      block.Resize(device.geometry().block_size);
+      if (device.Read(DeviceOffset(known), block.Span()).ok()) return {};
     }
     // The zone of that block may have been reset.
-    const std::uint32_t first = &part == &parts_[0] ? 0 : geometry().main_zones();
-    const std::uint32_t end = &part == &parts_[0] ? geometry().main_zones() : geometry().zone_count;
-    ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceOffset> found,
-                           FindReadable(inner(), ZoneId(first), end - first, deadline));
+    ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceOffset> found, FindReadable(device, deadline));
     if (found) part.readable.store(found->value, std::memory_order_relaxed);
     return {};
   }

@@ -26,24 +26,23 @@ class GuardedDeviceTest : public testing::Test {
     written_.Append(AsBytes(std::string(2 * block_, 'x')));
     into_ = AlignedBuffer(2 * block_);
     into_.Resize(2 * block_);
+    EXPECT_TRUE(guarded_->Write(place_, written_.View()).ok());
     EXPECT_TRUE(guarded_->Write(DeviceOffset(0), written_.View()).ok());
-    EXPECT_TRUE(guarded_->Write(elsewhere_, written_.View()).ok());
-    EXPECT_TRUE(guarded_->Read(elsewhere_, into_.Span()).ok());
   }
 
-  // Reads of the first two blocks fail. Others are served: the guard reads one of them after each failure.
+  // Reads of the two blocks at `place_` fail. Others are served: the guard reads one of them after each failure.
   void FailReads(std::uint64_t times, Code code = Code::kIo) {
     faulty_.ClearFaults();
     faulty_.Inject({.command = Command::kRead,
                     .times = times,
                     .code = code,
-                    .bytes = FaultyDevice::Bytes{DeviceOffset(0), DeviceOffset(2 * block_)}});
+                    .bytes = FaultyDevice::Bytes{place_, place_ + 2 * block_}});
   }
   void FailAllReads(Code code = Code::kIo) {
     faulty_.ClearFaults();
     faulty_.Inject({.command = Command::kRead, .times = FaultyDevice::kForEver, .code = code});
   }
-  bool Read() { return guarded_->Read(DeviceOffset(0), into_.Span()).ok(); }
+  bool Read() { return guarded_->Read(place_, into_.Span()).ok(); }
   std::uint64_t Sent() const { return faulty_.count(Command::kRead); }
   std::uint64_t Repeated() const { return guarded_->errors().repeated_reads; }
   std::uint64_t Outages() const { return guarded_->errors().outages; }
@@ -52,7 +51,7 @@ class GuardedDeviceTest : public testing::Test {
   FaultyDevice faulty_;
   std::unique_ptr<ZonedDevice> guarded_ = GuardDevice(faulty_);
   std::uint32_t block_ = 0;
-  const DeviceOffset elsewhere_{2 << 20};
+  const DeviceOffset place_{2 << 20};
   AlignedBuffer written_, into_;
 };
 
@@ -92,7 +91,7 @@ TEST_F(GuardedDeviceTest, ATimeoutIsRepeatedOnce) {
 TEST_F(GuardedDeviceTest, AReadOfAQueueThatWasGivenUpIsNotRepeated) {
   FailReads(FaultyDevice::kForEver);
   const auto queue = guarded_->CreateQueue(1);
-  IoRequest request{.offset = DeviceOffset(0), .read_into = into_.Span(), .given_up = true};
+  IoRequest request{.offset = place_, .read_into = into_.Span(), .given_up = true};
   const std::uint64_t before = Sent();
   queue->Submit(&request);
   std::vector<IoRequest*> done;
@@ -166,9 +165,35 @@ TEST_F(GuardedDeviceTest, ADeviceThatIsGoneIsCountedAndNotWaitedFor) {
 }
 
 TEST_F(GuardedDeviceTest, ABlockInAZoneThatWasResetSinceIsNotTheOnlyOneAskedFor) {
+  FailReads(1);
+  EXPECT_TRUE(Read()) << "the block at 0 is known to be readable now";
   ASSERT_TRUE(guarded_->Write(DeviceOffset(1 << 20), written_.View()).ok());
-  ASSERT_TRUE(guarded_->Reset(ZoneId(2)).ok());
+  ASSERT_TRUE(guarded_->Reset(ZoneId(0)).ok());
   FailReads(FaultyDevice::kForEver);
+  EXPECT_FALSE(Read());
+  EXPECT_EQ(Outages(), 0U);
+}
+
+TEST_F(GuardedDeviceTest, TheOnlyBadBlockOfALogDeviceIsNoOutage) {
+  auto logs = std::make_unique<FaultyDevice>(CreateMemoryDevice({.zones = 6, .zone_size = 1 << 20}));
+  FaultyDevice& faulty_logs = *logs;
+  ASSERT_TRUE(logs->Write(DeviceOffset(0), written_.View()).ok()) << "a zone that the joined device hides";
+  auto joined =
+      JoinDevices(CreateMemoryDevice({.zones = 4, .zone_size = 1 << 20}), std::move(logs), ZoneId(2));
+  ASSERT_TRUE(joined);
+  const auto guarded = GuardDevice(*std::move(joined));
+  const DeviceOffset bad(4 << 20);  // the first block of the only log zone
+  ASSERT_TRUE(guarded->Write(bad, written_.View()).ok());
+  faulty_logs.Inject({.command = Command::kRead, .times = FaultyDevice::kForEver, .zone = ZoneId(2)});
+  EXPECT_FALSE(guarded->Read(bad, into_.Span()).ok());
+  EXPECT_EQ(guarded->errors().outages, 0U);
+}
+
+TEST_F(GuardedDeviceTest, TheBadFirstBlockOfTheOnlyZoneIsNoOutage) {
+  ASSERT_TRUE(guarded_->Reset(ZoneId(0)).ok());
+  faulty_.Inject({.command = Command::kRead,
+                  .times = FaultyDevice::kForEver,
+                  .bytes = FaultyDevice::Bytes{place_, place_ + block_}});
   EXPECT_FALSE(Read());
   EXPECT_EQ(Outages(), 0U);
 }

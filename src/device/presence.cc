@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/bytes.h"
 
 namespace zenfs {
 namespace {
@@ -22,25 +23,25 @@ Status PresenceMark::Check(const ZonedDevice& device) const {
                                      device.name()));
 }
 
-Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, ZoneId first, std::uint32_t count,
-                                                 Deadline deadline) {
+Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, Deadline deadline) {
   const std::uint32_t block_size = device.geometry().block_size;
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, device.Report(first, count));
-  std::vector<DeviceOffset> written;
-  for (const ZoneInfo& zone : report) {
-    if (zone.condition != ZoneCondition::kOffline && zone.WrittenBytes() >= block_size)
-      written.push_back(zone.start);
-  }
+  ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> written, ReportAll(device));
+  std::erase_if(written, [&](const ZoneInfo& zone) {
+    return zone.condition == ZoneCondition::kOffline || zone.WrittenBytes() < block_size;
+  });
   AlignedBuffer block(block_size);
   block.Resize(block_size);
   const std::size_t asked = std::min(kZonesAsked, written.size());
   Status read;
-  for (std::size_t i = 0; i < asked; ++i) {
-    const DeviceOffset offset = written[i * written.size() / asked];
-    read = device.Read(offset, block.Span());
-    if (read.ok()) return offset;
-    // Each of the others may take as long.
-    if (read.error().code() == Code::kTimedOut || deadline.Passed()) break;
+  for (const bool last : {false, true}) {
+    for (std::size_t i = 0; i < asked; ++i) {
+      const ZoneInfo& zone = written[i * written.size() / asked];
+      const std::uint64_t at = last ? RoundDown(zone.WrittenBytes(), block_size) - block_size : 0;
+      read = device.Read(zone.start + at, block.Span());
+      if (read.ok()) return zone.start + at;
+      // Each of the others may take as long.
+      if (read.error().code() == Code::kTimedOut || deadline.Passed()) return Fail(read.error());
+    }
   }
   if (!read.ok()) return Fail(read.error());
   return std::nullopt;

@@ -37,10 +37,9 @@ class PresenceMark {
   std::uint64_t outages_;
 };
 
-// Reads the first block of up to 16 of the `count` zones from `first` that hold data, until a read succeeds. Returns the offset of
-// that block, or nothing if no zone holds data. Asks one zone only once the deadline has passed. Errors: those of the report; that
+// Reads the first blocks of up to 16 zones that hold data, then their last ones, until a read succeeds. Returns the offset of that
+// block, or nothing if no zone holds data. Asks one zone only once the deadline has passed. Errors: those of the report; that
 // of the last read if none succeeded.
-[[nodiscard]] Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, ZoneId first,
-                                                               std::uint32_t count, Deadline deadline);
+[[nodiscard]] Result<std::optional<DeviceOffset>> FindReadable(ZonedDevice& device, Deadline deadline);
 
 }  // namespace zenfs
