@@ -19,7 +19,7 @@ namespace zenfs {
 // emu:  latency_us:N   every command takes N microseconds (at most 10 seconds)
 //        write_us:N     the same for writes and appends; the later of the two options counts for them
 //        flush_us:N     the same for flushes
-//        timing:NAME    the times of a drive: none, zn540, bufferless or smr (docs/use/timing.md); overrides the file's profile
+//        timing:NAME    the times of a drive: none, zn540, bufferless, smr or smallzone (docs/use/timing.md); overrides the file's profile
 //        copy_kib:N     copies inside the device, of at most N KiB (default 0: none)
 //        page_cache:SIZE  what the modelled page cache of the host holds (emulator/page_cache_model.h), such as 512M; 0: nothing
 //        hostsync       a flush is an fdatasync of the file

@@ -10,6 +10,12 @@
 namespace zenfs {
 namespace {
 
+const EmulatorGeometry* KnownGeometry(std::string_view name) {
+  if (name == "zn540") return &kZn540Geometry;
+  if (name == "smallzone") return &kSmallZoneGeometry;
+  return nullptr;
+}
+
 class EmuCreateAction : public Action {
  public:
   explicit EmuCreateAction(CLI::App& app) {
@@ -17,7 +23,9 @@ class EmuCreateAction : public Action {
     app.add_option("--geometry", preset_, "The shape of a known drive; other flags override single values")
         ->type_name("NAME")
         ->check([](const std::string& name) {
-          return name == "zn540" ? "" : fmt::format("unknown geometry {}; known: zn540", name);
+          return KnownGeometry(name) != nullptr
+                     ? ""
+                     : fmt::format("unknown geometry {}; known: zn540 and smallzone", name);
         });
     zones_ = AddCount(app, "--zones", geometry_.zones, "Number of zones");
     zone_size_ = AddSize(app, "--zone-size", geometry_.zone_size, "Distance between the starts of two zones")
@@ -25,8 +33,10 @@ class EmuCreateAction : public Action {
     zone_capacity_ =
         AddSize(app, "--zone-capacity", geometry_.zone_capacity, "Bytes of a zone that can be written")
             ->default_str("zone-size");
-    AddCount(app, "--max-open", geometry_.max_open, "Zones that may be open at once, 0 for no limit");
-    AddCount(app, "--max-active", geometry_.max_active, "Zones that may be active at once, 0 for no limit");
+    max_open_ =
+        AddCount(app, "--max-open", geometry_.max_open, "Zones that may be open at once, 0 for no limit");
+    max_active_ = AddCount(app, "--max-active", geometry_.max_active,
+                           "Zones that may be active at once, 0 for no limit");
     AddCount(app, "--conventional", geometry_.conventional,
              "Number of conventional zones, from the first on");
     AddSize(app, "--block-size", block_size_, "Unit of reads and writes")->default_str("4096");
@@ -38,7 +48,8 @@ class EmuCreateAction : public Action {
     random_zones_ =
         AddCount(app, "--random-zones", geometry_.random_zones, "Zones that may have such an area")
             ->default_str("8");
-    app.add_option("--timing", timing_, "Timing profile of its commands: none, zn540, bufferless or smr")
+    app.add_option("--timing", timing_,
+                   "Timing profile of its commands: none, zn540, bufferless, smr or smallzone")
         ->type_name("NAME")
         ->default_str("none");
     app.add_flag("--volatile-cache", volatile_cache_,
@@ -49,7 +60,7 @@ class EmuCreateAction : public Action {
   }
 
   Result<int> Run(Console& console) override {
-    if (!preset_.empty()) TakePreset(kZn540Geometry);
+    if (!preset_.empty()) TakePreset(*KnownGeometry(preset_));
     ZENFS_ASSIGN_OR_RETURN(const Timing timing, ParseTiming(timing_));
     if (block_size_ > UINT32_MAX) return Fail(Code::kInvalidArgument, "the block size is above 65536");
     geometry_.block_size = static_cast<std::uint32_t>(block_size_);
@@ -74,12 +85,13 @@ class EmuCreateAction : public Action {
   }
 
  private:
-  // The limits of the only preset are the defaults, so only its zones are needed. If the user gave
-  // a zone size, the capacity follows from it.
+  // If the user gave a zone size, the capacity follows from it.
   void TakePreset(const EmulatorGeometry& preset) {
     if (zones_->empty()) geometry_.zones = preset.zones;
     if (zone_size_->empty() && zone_capacity_->empty()) geometry_.zone_capacity = preset.zone_capacity;
     if (zone_size_->empty()) geometry_.zone_size = preset.zone_size;
+    if (max_open_->empty()) geometry_.max_open = preset.max_open;
+    if (max_active_->empty()) geometry_.max_active = preset.max_active;
   }
 
   // The defaults count only for a device with random write areas.
@@ -99,6 +111,8 @@ class EmuCreateAction : public Action {
   CLI::Option* zones_ = nullptr;
   CLI::Option* zone_size_ = nullptr;
   CLI::Option* zone_capacity_ = nullptr;
+  CLI::Option* max_open_ = nullptr;
+  CLI::Option* max_active_ = nullptr;
   CLI::Option* random_unit_ = nullptr;
   CLI::Option* random_zones_ = nullptr;
   EmulatorGeometry geometry_;

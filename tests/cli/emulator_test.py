@@ -76,7 +76,7 @@ class Emulator(CliCase):
         self.ok("fs-info", f"--uri=zenfs://emu:{self.image}?timing:zn540")
         self.fails("fs-info", f"--uri=zenfs://emu:{self.image}?timing:fast", saying=["fast", "zn540", "bufferless"])
         other = os.path.join(self.dir, "other.img")
-        self.fails("emu", "create", other, "--timing=fast", saying=["fast", "none, zn540, bufferless and smr"])
+        self.fails("emu", "create", other, "--timing=fast", saying=["fast", "none, zn540, bufferless, smr and smallzone"])
         self.assertFalse(os.path.exists(other))
         Image(self.image).edit_header(52, (9).to_bytes(4, "little"))
         self.fails("emu", "info", self.image, saying=["timing profile 9", "newer"])

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <span>
 
+#include "base/bytes.h"
+
 namespace zenfs {
 namespace {
 
@@ -28,14 +30,26 @@ double Interpolate(std::span<const BufferedProfile::Point> points, double x) {
 
 }  // namespace
 
+BufferedProfile SmallZoneProfile() {
+  BufferedProfile profile;
+  profile.zone_has_die = true;
+  profile.zone_mib_per_second = profile.drain_mib_per_second / 40;
+  profile.zone_buffer_kib = 192;
+  return profile;
+}
+
 BufferedClock::BufferedClock(const BufferedProfile& profile, std::uint32_t zones, std::uint64_t seed)
-    : profile_(profile), random_(seed), zone_free_(zones), die_free_(profile.dies) {}
+    : profile_(profile),
+      random_(seed),
+      zone_free_(zones),
+      zone_drained_(profile.zone_has_die ? zones : 0),
+      die_free_(profile.zone_has_die ? zones : profile.dies) {}
 
 SteadyTime BufferedClock::Completion(const TimedCommand& command, SteadyTime sent) {
   const double now = Now(sent);
   drain_.Advance(now);
   switch (command.kind) {
-    case TimedCommand::Kind::kRead: return Time(Read(command.bytes, now));
+    case TimedCommand::Kind::kRead: return Time(Read(command, now));
     case TimedCommand::Kind::kWrite:
     case TimedCommand::Kind::kAppend: return Time(Write(command, now));
     case TimedCommand::Kind::kReset: return Time(Reset(command.bytes, now));
@@ -47,20 +61,22 @@ SteadyTime BufferedClock::Completion(const TimedCommand& command, SteadyTime sen
   return sent;
 }
 
-double BufferedClock::Read(std::uint64_t bytes, double now) {
-  const double kib = AsDouble(bytes) / kKib;
+double BufferedClock::Read(const TimedCommand& command, double now) {
+  const double kib = AsDouble(command.bytes) / kKib;
   const double taken = std::max(now, next_read_);
   next_read_ = taken + std::max(profile_.read_interval_ns,
                                 profile_.read_interval_base_ns + profile_.read_interval_ns_per_kib * kib);
-  double& die = die_free_[random_.Below(die_free_.size())];
+  const bool own = profile_.zone_has_die;
+  double& die = die_free_[own ? command.zone.value : random_.Below(die_free_.size())];
   double start = std::max(taken, die);
   if (Uniform() < ProgrammingShare(now)) {
     start += Interpolate(profile_.program_wait, Uniform());
     drain_.Stall(profile_.read_stall_ns);
   }
-  die = start + profile_.die_busy_ns;
+  const std::uint64_t pages = own ? RoundUp(command.bytes, profile_.page_bytes) / profile_.page_bytes : 1;
+  die = start + profile_.die_busy_ns * AsDouble(pages);
   const double spread = profile_.read_spread_ns * (2 * Uniform() - 1);
-  return start + profile_.read_base_ns + profile_.read_ns_per_kib * kib + spread;
+  return std::max(start + profile_.read_base_ns + profile_.read_ns_per_kib * kib + spread, own ? die : 0);
 }
 
 double BufferedClock::Write(const TimedCommand& command, double now) {
@@ -79,6 +95,7 @@ double BufferedClock::Write(const TimedCommand& command, double now) {
   double acknowledged = start + WriteLatency(command.bytes) + (append ? AppendExtra(command.bytes) : 0);
   if (last_acknowledged_ > start) acknowledged += profile_.concurrent_ns;
   acknowledged = std::max(acknowledged, RoomInBuffer(command.bytes));
+  if (profile_.zone_has_die) acknowledged = std::max(acknowledged, RoomInZoneBuffer(command, start));
   last_acknowledged_ = std::max(last_acknowledged_, acknowledged);
   if (!append) zone_free = acknowledged;
   return acknowledged;
@@ -108,6 +125,13 @@ double BufferedClock::RoomInBuffer(std::uint64_t bytes) {
     held_until_ = std::max(held_until_, drain_.BufferFallsTo(capacity));
   }
   return held_until_;
+}
+
+// The same for the zone's part of the buffer.
+double BufferedClock::RoomInZoneBuffer(const TimedCommand& command, double start) {
+  double& drained = zone_drained_[command.zone.value];
+  drained = std::max(drained, start) + TimeAt(profile_.zone_mib_per_second, command.bytes);
+  return drained - profile_.zone_buffer_kib / kKib / profile_.zone_mib_per_second * 1e9;
 }
 
 double BufferedClock::Reset(std::uint64_t bytes, double now) {

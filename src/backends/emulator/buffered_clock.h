@@ -1,5 +1,5 @@
-// Models the time of a drive that acknowledges a write once it is in the drive's buffer: profile
-// zn540. BufferedProfile holds all its numbers; docs/use/timing.md says where they come from and
+// Models the time of a drive that acknowledges a write once it is in the drive's buffer: profiles
+// zn540 and smallzone. BufferedProfile holds all its numbers; docs/use/timing.md says where they come from and
 // what they result in.
 //
 // A write or append starts when the controller takes it (one per interval) and the last write of
@@ -10,6 +10,9 @@
 //
 // A read waits for its die, one of 32: for earlier reads of that die, and, as often as dies are
 // programming, for the end of a program operation.
+//
+// A zone may have a die of its own (profile smallzone). Then its bytes also drain at the speed of that die, a write waits until they
+// fit into the zone's part of the buffer, and all its reads wait for that die.
 #pragma once
 
 #include <array>
@@ -81,7 +84,15 @@ struct BufferedProfile {
 
   double open_ns = 9'400;
   double close_ns = 10'700;
+
+  bool zone_has_die = false;
+  double zone_mib_per_second = 0;  // the following are used if the zone has a die
+  double zone_buffer_kib = 0;
+  std::uint64_t page_bytes = 16 << 10;  // each page of a read takes die_busy_ns
 };
+
+// The drive of zn540 with one die for each zone: 40 zones together have the drive's bandwidth.
+[[nodiscard]] BufferedProfile SmallZoneProfile();
 
 class BufferedClock final : public DeviceClock {
  public:
@@ -91,13 +102,14 @@ class BufferedClock final : public DeviceClock {
   SteadyTime FinishCompletion(ZoneId zone, SteadyTime due) override;
 
  private:
-  double Read(std::uint64_t bytes, double now);
+  double Read(const TimedCommand& command, double now);
   double Write(const TimedCommand& command, double now);
   double Reset(std::uint64_t bytes, double now);
   double Finish(const TimedCommand& command, double now);
   double WriteLatency(std::uint64_t bytes);
   double AppendExtra(std::uint64_t bytes) const;
   double RoomInBuffer(std::uint64_t bytes);
+  double RoomInZoneBuffer(const TimedCommand& command, double start);
   double DrainWork(std::uint64_t bytes) const;
   double ProgrammingShare(double now);
   double Uniform();  // in [0, 1)
@@ -114,7 +126,8 @@ class BufferedClock final : public DeviceClock {
   double held_until_ = 0;
   std::uint32_t writes_since_look_ = 0;
   std::uint64_t bytes_since_look_ = 0;
-  std::vector<double> zone_free_;  // when the zone's last write is acknowledged
+  std::vector<double> zone_free_;     // when the zone's last write is acknowledged
+  std::vector<double> zone_drained_;  // when its die has programmed it
 
   double next_read_ = 0;
   std::vector<double> die_free_;

@@ -22,6 +22,7 @@ std::unique_ptr<DeviceClock> MakeDeviceClock(Timing timing, std::uint32_t zones,
     case Timing::kNone: return nullptr;
     case Timing::kZn540: return std::make_unique<BufferedClock>(BufferedProfile{}, zones, seed);
     case Timing::kBufferless: return std::make_unique<BufferlessClock>(BufferlessProfile{}, zones);
+    case Timing::kSmallZone: return std::make_unique<BufferedClock>(SmallZoneProfile(), zones, seed);
     case Timing::kSmr: return std::make_unique<DiskClock>(DiskProfile{}, zones, zone_bytes);
   }
   return nullptr;

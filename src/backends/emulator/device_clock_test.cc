@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -147,14 +148,49 @@ TEST(DeviceClockTest, BufferlessReadWaitsForOnePageAtMost) {
 }
 
 TEST(TimingTest, NamesAndNumbersAreOfTheSameProfiles) {
-  for (const Timing timing : {Timing::kNone, Timing::kZn540, Timing::kBufferless, Timing::kSmr}) {
+  for (const Timing timing :
+       {Timing::kNone, Timing::kZn540, Timing::kBufferless, Timing::kSmr, Timing::kSmallZone}) {
     EXPECT_EQ(*ParseTiming(TimingName(timing)), timing);
     EXPECT_EQ(TimingOfNumber(static_cast<std::uint32_t>(timing)), timing);
   }
-  EXPECT_EQ(TimingOfNumber(4), std::nullopt);
+  EXPECT_EQ(TimingOfNumber(5), std::nullopt);
   const auto wrong = ParseTiming("ZN540");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code(), Code::kInvalidArgument);
+}
+
+// The drive of zn540 whose zones have a die each.
+class SmallZoneClockTest : public testing::Test {
+ protected:
+  // Of `zones` zones, written or read in turns, a command of `bytes` in flight in each.
+  double MibPerSecond(Kind kind, std::uint32_t zones, std::uint64_t bytes) {
+    const auto clock = MakeDeviceClock(Timing::kSmallZone, 64, 96 * kMib, 1);
+    std::vector<SteadyTime> due(zones, kNow);
+    const std::uint64_t rounds = 32 * kMib / bytes;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      for (std::uint32_t zone = 0; zone < zones; ++zone)
+        due[zone] = clock->Completion({kind, ZoneId(zone), bytes, i * bytes}, due[zone]);
+    }
+    const double seconds = std::chrono::duration<double>(*std::ranges::max_element(due) - kNow).count();
+    return static_cast<double>(rounds * bytes * zones) / kMib / seconds;
+  }
+};
+
+TEST_F(SmallZoneClockTest, FortyZonesTogetherHaveTheDrivesBandwidthAndOneAFortieth) {
+  EXPECT_NEAR(MibPerSecond(Kind::kWrite, 1, 256 << 10), 1147 / 40.0, 1);
+  EXPECT_NEAR(MibPerSecond(Kind::kWrite, 20, 256 << 10), 1147 / 2.0, 20);
+  EXPECT_NEAR(MibPerSecond(Kind::kWrite, 40, 256 << 10), 1147, 40);
+  EXPECT_NEAR(MibPerSecond(Kind::kWrite, 64, 256 << 10), 1147, 40);
+}
+
+TEST_F(SmallZoneClockTest, ReadsOfOneZoneWaitForItsDie) {
+  EXPECT_NEAR(MibPerSecond(Kind::kRead, 1, 1 << 20), 1e6 / 65 / 64, 10) << "a page of 16 KiB takes 65 us";
+  EXPECT_GT(MibPerSecond(Kind::kRead, 16, 1 << 20), 10 * MibPerSecond(Kind::kRead, 1, 1 << 20));
+}
+
+TEST_F(SmallZoneClockTest, AShortWriteIsAcknowledgedFromTheZonesBuffer) {
+  const auto clock = MakeDeviceClock(Timing::kSmallZone, 64, 96 * kMib, 1);
+  EXPECT_LT(clock->Completion({Kind::kWrite, ZoneId(0), 64 << 10}, kNow) - kNow, microseconds(100));
 }
 
 // A disk of 16 zones of 256 MiB; the figures hold for one of any size.

@@ -47,6 +47,14 @@ inline constexpr EmulatorGeometry kZn540Geometry{.zones = 904,
                                                  .max_open = 14,
                                                  .max_active = 14};
 
+// The shape of a drive with small zones that the profile smallzone models: 96 MiB of capacity, 384 open and active zones. Linux
+// wants zone sizes that are powers of two. 1 TB.
+inline constexpr EmulatorGeometry kSmallZoneGeometry{.zones = 9'936,
+                                                     .zone_size = std::uint64_t{128} << 20,
+                                                     .zone_capacity = std::uint64_t{96} << 20,
+                                                     .max_open = 384,
+                                                     .max_active = 384};
+
 // kInvalidArgument with the first fault, in one line.
 [[nodiscard]] Status Validate(const EmulatorGeometry& geometry);
 

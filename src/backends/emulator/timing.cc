@@ -5,7 +5,8 @@
 namespace zenfs {
 namespace {
 
-constexpr Timing kTimings[] = {Timing::kNone, Timing::kZn540, Timing::kBufferless, Timing::kSmr};
+constexpr Timing kTimings[] = {Timing::kNone, Timing::kZn540, Timing::kBufferless, Timing::kSmr,
+                               Timing::kSmallZone};
 
 }  // namespace
 
@@ -15,6 +16,7 @@ std::string_view TimingName(Timing timing) {
     case Timing::kZn540: return "zn540";
     case Timing::kBufferless: return "bufferless";
     case Timing::kSmr: return "smr";
+    case Timing::kSmallZone: return "smallzone";
   }
   return "none";
 }
@@ -23,8 +25,9 @@ Result<Timing> ParseTiming(std::string_view name) {
   for (const Timing timing : kTimings) {
     if (TimingName(timing) == name) return timing;
   }
-  return Fail(Code::kInvalidArgument,
-              fmt::format("unknown timing profile {}; known: none, zn540, bufferless and smr", name));
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("unknown timing profile {}; known: none, zn540, bufferless, smr and smallzone", name));
 }
 
 std::optional<Timing> TimingOfNumber(std::uint32_t number) {

@@ -15,6 +15,7 @@ enum class Timing : std::uint32_t {
   kZn540 = 1,       // a drive with a write buffer, from measurements of a WD Ultrastar DC ZN540
   kBufferless = 2,  // a drive that acknowledges a write after the flash is programmed
   kSmr = 3,         // a shingled disk with a volatile write cache
+  kSmallZone = 4,   // zn540 with many small zones, each of which has a fraction of the drive's bandwidth
 };
 
 [[nodiscard]] std::string_view TimingName(Timing timing);
