@@ -160,6 +160,7 @@ set(ZENFS_SOURCES_zone
   zone/shared_zone_pool.cc
   zone/slot_budget.cc
   zone/slot_plan.cc
+  zone/spread.cc
   zone/zone_choice.cc
   zone/zone_handles.cc
   zone/zone_job.cc
@@ -179,6 +180,7 @@ set(ZENFS_TESTS_zone
   zone/room_account_test.cc
   zone/slot_budget_test.cc
   zone/slot_plan_test.cc
+  zone/spread_test.cc
   zone/zone_choice_test.cc
   zone/zone_failure_test.cc
   zone/zone_headroom_test.cc

@@ -14,9 +14,11 @@ from tooling.places import ToolError
 from trial.places import GIB, MIB, check_room, is_tmpfs
 from trial.zenfs_command import bytes_by_cause
 
-PROFILES = ("none", "zn540", "bufferless", "smr")
+PROFILES = ("none", "zn540", "bufferless", "smr", "smallzone")
 Shape = collections.namedtuple("Shape", "zone_bytes open active")  # active 0: no limit
-SHAPES = {"smr": Shape(256 * MIB, 128, 0)}
+SHAPES = {"smr": Shape(256 * MIB, 128, 0),
+          # Smaller than those of a drive, so that a device of some GiB has as many zones as a file is spread over, and more.
+          "smallzone": Shape(8 * MIB, 384, 384)}
 SSD = Shape(64 * MIB, 14, 14)
 
 

@@ -7,7 +7,7 @@ import uuid
 from trial.candidates import Place, check_room, room_needed
 
 
-# Not smr: the ideal file system does not place its files, and on a disk the place decides the time.
+# Not smr and smallzone: the ideal file system does not place its files, and there the place decides the time.
 PROFILES = ("none", "zn540", "bufferless")
 
 

@@ -8,6 +8,9 @@ namespace {
 
 class ModelRun {
  public:
+  // `spread`: over how many zones the file is spread.
+  explicit ModelRun(std::uint32_t spread) : rig_(64, 8, 4 * kTestBlock, spread) {}
+
   void Step() {
     switch (*rc::gen::inRange(0, 12)) {
       case 0: return Reopen();
@@ -114,14 +117,14 @@ class ModelRun {
     }
   }
 
-  PlainFileRig rig_{64, 8, 4 * kTestBlock};
+  PlainFileRig rig_;
   std::string content_;
   std::string committed_;
 };
 
-TEST(PlainFileModelTest, RandomOperationsMatchTheModel) {
-  EXPECT_TRUE(rc::check([] {
-    ModelRun run;
+void MatchTheModel(std::uint32_t spread) {
+  EXPECT_TRUE(rc::check([spread] {
+    ModelRun run(spread);
     for (int steps = *rc::gen::inRange(1, 40); steps > 0; --steps) {
       run.Step();
       run.Check();
@@ -129,6 +132,9 @@ TEST(PlainFileModelTest, RandomOperationsMatchTheModel) {
     run.Finish();
   }));
 }
+
+TEST(PlainFileModelTest, RandomOperationsMatchTheModel) { MatchTheModel(1); }
+TEST(PlainFileModelTest, RandomOperationsOfAFileOverThreeZonesMatchTheModel) { MatchTheModel(3); }
 
 }  // namespace
 }  // namespace zenfs

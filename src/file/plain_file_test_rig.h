@@ -11,9 +11,9 @@ namespace zenfs {
 class PlainFileRig {
  public:
   explicit PlainFileRig(std::uint32_t zones = 32, std::uint64_t blocks_a_zone = 16,
-                        std::uint64_t buffer_bytes = 8 * kTestBlock)
+                        std::uint64_t buffer_bytes = 8 * kTestBlock, std::uint32_t spread = 1)
       : zone_rig(TestGeometry(zones, blocks_a_zone)), buffer_bytes_(buffer_bytes) {
-    zone_rig.Mount();
+    zone_rig.Mount(0, 0, spread);
     Reopen();
   }
 

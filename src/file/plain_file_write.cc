@@ -44,23 +44,25 @@ Result<std::vector<FileExtents::Placed>> Place(PlainFileParts& file, std::span<c
   std::vector<FileExtents::Placed> all;
   const FlushMark mark = FlushMark::Now(*file.deps.device);
   for (std::uint64_t done = 0; done < content;) {
-    auto placed =
-        file.deps.sink->Write(file.cursor, file.lifetime.load(std::memory_order_relaxed), rest, deadline);
-    if (!placed) {
-      if (!ForWantOfAZone(placed.error())) file.health = Fail(placed.error());
-      return Fail(std::move(placed).error());
+    auto parts = file.deps.sink->WriteSpread(file.cursor, file.lifetime.load(std::memory_order_relaxed), rest,
+                                             deadline);
+    if (!parts) {
+      if (!ForWantOfAZone(parts.error())) file.health = Fail(parts.error());
+      return Fail(std::move(parts).error());
     }
-    ZENFS_ASSERT(placed->length != 0 && IsMultiple(placed->length, geometry.block_size));
-    ZENFS_ASSERT(geometry.ZoneOf(placed->place) == geometry.ZoneOf(placed->place + (placed->length - 1)));
-    const std::uint64_t length = std::min(placed->length, content - done);
-    const std::uint64_t behind = content - done - length;
-    // The checksum is known unless the end of a zone divided the write.
-    const std::uint32_t own = behind == 0 ? crc : CrcOfFirst(rest, length);
-    if (behind != 0) crc = Crc32cBack(crc, own, behind);
-    all.emplace_back(Extent{offset + done, placed->place, length, own}, std::move(placed->pin));
     file.content.extents().NoteWrite(mark);
-    done += placed->length;
-    DropFront(rest, placed->length);
+    for (ExtentSink::Placed& placed : *parts) {
+      ZENFS_ASSERT(done < content && placed.length != 0 && IsMultiple(placed.length, geometry.block_size));
+      ZENFS_ASSERT(geometry.ZoneOf(placed.place) == geometry.ZoneOf(placed.place + (placed.length - 1)));
+      const std::uint64_t length = std::min(placed.length, content - done);
+      const std::uint64_t behind = content - done - length;
+      // The checksum is known unless the write was divided.
+      const std::uint32_t own = behind == 0 ? crc : CrcOfFirst(rest, length);
+      if (behind != 0) crc = Crc32cBack(crc, own, behind);
+      all.emplace_back(Extent{offset + done, placed.place, length, own}, std::move(placed.pin));
+      done += placed.length;
+      DropFront(rest, placed.length);
+    }
   }
   if (file.deps.padding != nullptr)
     file.deps.padding->fetch_add(RoundUp(content, geometry.block_size) - content, std::memory_order_relaxed);

@@ -13,6 +13,13 @@ class CountingSink final : public ExtentSink {
     if (placed) bytes_.fetch_add(placed->length, std::memory_order_relaxed);
     return placed;
   }
+  Result<std::vector<Placed>> WriteSpread(SinkCursor& cursor, Lifetime lifetime,
+                                          std::span<const ByteView> pieces, Deadline deadline) override {
+    Result<std::vector<Placed>> parts = inner_.WriteSpread(cursor, lifetime, pieces, deadline);
+    if (!parts) return parts;
+    for (const Placed& part : *parts) bytes_.fetch_add(part.length, std::memory_order_relaxed);
+    return parts;
+  }
 
  private:
   ExtentSink& inner_;

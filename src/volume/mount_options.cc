@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "base/bytes.h"
+#include "zone/spread.h"
 
 namespace zenfs {
 namespace {
@@ -92,6 +93,9 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
       ZENFS_ASSIGN_OR_RETURN(options.sync_blocks, Flag(key, value));
     } else if (key == "placement") {
       ZENFS_ASSIGN_OR_RETURN(options.placement, ParsePlacement(key, value));
+    } else if (key == "spread") {
+      ZENFS_ASSIGN_OR_RETURN(const std::uint64_t zones, Number(key, value, 1, kSpreadMax));
+      options.spread = static_cast<std::uint32_t>(zones);
     } else if (key == "reclaim") {
       ZENFS_ASSIGN_OR_RETURN(options.reclaim, Flag(key, value));
     } else if (key == "device_copy") {
@@ -114,7 +118,8 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
           Code::kInvalidArgument,
           fmt::format(
               "unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
-              "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, placement:NAME, reclaim:0, "
+              "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, placement:NAME, spread:N, "
+              "reclaim:0, "
               "device_copy:0, space_wait_s:N, flush_dir:PATH, metrics_file:PATH, trace_file:PATH, "
               "aux_path:PATH and discard_unsynced, dev: and zonefs: also io:uring and io:plain, dev: also "
               "commands:0, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N, copy_kib:N, "

@@ -44,6 +44,8 @@ struct MountOptions {
   // names it (volume/aux_marker.h). The mount itself does not use it.
   std::string aux_path;
   const PlacementPolicy* placement = DefaultPlacement();  // key `placement` (zone/placement.h)
+  // Key `spread`: over how many zones the data of a file is spread (zone/spread.h). 0: DefaultSpread.
+  std::uint32_t spread = 0;
   // Key `reclaim`: false: no zone is ever emptied, so a zone with one live byte stays in use. For comparisons.
   bool reclaim = true;
   // Key `device_copy`: false: reclaim reads and writes even if the device copies by itself.

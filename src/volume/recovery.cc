@@ -16,6 +16,7 @@
 #include "volume/places.h"
 #include "volume/space_options.h"
 #include "volume/sync_block_recovery.h"
+#include "zone/spread.h"
 
 namespace zenfs {
 namespace {
@@ -121,6 +122,10 @@ Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneI
   return {};
 }
 
+std::uint32_t SpreadOf(const MountedDevice& device, const SlotPlan& plan) {
+  return device.options.spread != 0 ? device.options.spread : DefaultSpread(device.geometry, plan);
+}
+
 Status CheckOptions(const MountedDevice& device) {
   if (device.options.wal != WalSending::kAppend || device.geometry.max_append_bytes != 0) return {};
   return Fail(
@@ -208,7 +213,8 @@ Result<Mounted> Recover(MountedDevice& device) {
                                                                .buffers = std::move(buffers),
                                                                .trace = std::move(trace),
                                                                .log_reserve_target = kLogShare.needs - 1,
-                                                               .sync_blocks = plan.sync_zone},
+                                                               .sync_blocks = plan.sync_zone,
+                                                               .spread = SpreadOf(device, plan)},
                                              state);
   // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones
   // from being reset until everything is stopped.

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <vector>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/mutex.h"
+#include "zone/spread.h"
 
 namespace zenfs {
 namespace {
@@ -28,44 +32,159 @@ std::vector<ByteView> FirstBytes(std::span<const ByteView> pieces, std::uint64_t
   return front;
 }
 
+std::uint64_t SizeOf(std::span<const ByteView> pieces) {
+  std::uint64_t size = 0;
+  for (const ByteView piece : pieces) size += piece.size();
+  return size;
+}
+
 class ZoneExtentSink : public ExtentSink {
  public:
-  ZoneExtentSink(ZoneManager& zones, WritePurpose purpose) : zones_(zones), purpose_(purpose) {}
+  ZoneExtentSink(ZoneManager& zones, WritePurpose purpose, std::uint32_t spread)
+      : zones_(zones), purpose_(purpose), spread_(spread), unit_(SpreadUnit(zones.device().geometry())) {
+    ZENFS_ASSERT(spread >= 1);
+  }
 
   Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
                        Deadline deadline) override {
-    std::uint64_t total = 0;
-    for (const ByteView piece : pieces) total += piece.size();
-    return Place(cursor, lifetime, total, deadline, [&](ZoneWriter& writer, std::uint64_t length) {
-      return writer.Write(FirstBytes(pieces, length));
-    });
+    return WriteOne(cursor, lifetime, pieces, kNoLimit, deadline);
+  }
+
+  Result<std::vector<Placed>> WriteSpread(SinkCursor& cursor, Lifetime lifetime,
+                                          std::span<const ByteView> pieces, Deadline deadline) override {
+    std::vector<Placed> placed;
+    if (spread_ != 1) {
+      ZENFS_ASSIGN_OR_RETURN(placed, WriteAtOnce(cursor, lifetime, pieces, deadline));
+      if (!placed.empty()) return placed;
+    }
+    // One zone, or the first part failed: its bytes go to another zone.
+    const std::uint64_t longest = spread_ == 1 ? kNoLimit : LeftInUnit(cursor);
+    ZENFS_ASSIGN_OR_RETURN(Placed one, WriteOne(cursor, lifetime, pieces, longest, deadline));
+    placed.push_back(std::move(one));
+    return placed;
   }
 
   Result<Placed> Copy(SinkCursor& cursor, Lifetime lifetime, DeviceOffset from, std::uint64_t length,
                       Deadline deadline) override {
-    return Place(cursor, lifetime, length, deadline,
+    return Place(cursor, lifetime, length, kNoLimit, deadline,
                  [&](ZoneWriter& writer, std::uint64_t front) { return writer.Copy(from, front); });
   }
 
  private:
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
   // Writes the front of `total` bytes, whose length it is told.
   using Send = std::function<Result<ZoneWriter::Placed>(ZoneWriter& writer, std::uint64_t length)>;
+  // A part of a write, for one zone.
+  struct Part {
+    explicit Part(ZoneWriter taken) : writer(std::move(taken)) {}
 
-  Result<Placed> Place(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total, Deadline deadline,
-                       const Send& send) {
-    Result<Placed> placed = PlacePromised(cursor, lifetime, total, deadline, send);
-    if (!placed) cursor.claim.TakeBackPromise();
+    ZoneWriter writer;
+    IoRequest request;
+  };
+
+  ZoneClaim& Claim(SinkCursor& cursor) const {
+    if (cursor.claims.empty()) cursor.claims.resize(spread_);
+    return cursor.claims[cursor.current];
+  }
+  // The next turn begins after this many bytes.
+  std::uint64_t LeftInUnit(const SinkCursor& cursor) const { return unit_ - cursor.in_unit; }
+  void Advance(SinkCursor& cursor, std::uint64_t written) const {
+    if (spread_ == 1) return;
+    cursor.in_unit += written;
+    if (cursor.in_unit < unit_) return;
+    cursor.in_unit = 0;
+    cursor.current = (cursor.current + 1) % spread_;
+  }
+
+  Result<Placed> WriteOne(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
+                          std::uint64_t longest, Deadline deadline) {
+    return Place(
+        cursor, lifetime, SizeOf(pieces), longest, deadline,
+        [&](ZoneWriter& writer, std::uint64_t length) { return writer.Write(FirstBytes(pieces, length)); });
+  }
+
+  // Writes the front of the first piece to several zones at once. Returns nothing if it can be written to one only, or if that
+  // write failed; then nothing is placed. What was written behind a part that failed is garbage.
+  Result<std::vector<Placed>> WriteAtOnce(SinkCursor& cursor, Lifetime lifetime,
+                                          std::span<const ByteView> pieces, Deadline deadline) {
+    std::vector<Placed> placed;
+    const auto piece = std::ranges::find_if(pieces, [](ByteView view) { return !view.empty(); });
+    if (piece == pieces.end() || piece->size() <= LeftInUnit(cursor)) return placed;
+    ZENFS_ASSIGN_OR_RETURN(std::vector<Part> parts,
+                           BeginParts(cursor, lifetime, *piece, SizeOf(pieces), deadline));
+    if (parts.size() < 2) return placed;
+    std::unique_ptr<IoQueue> queue = TakeQueue();
+    for (Part& part : parts) queue->Submit(&part.request);
+    std::vector<IoRequest*> done;
+    queue->Reap(parts.size(), done);
+    ReturnQueue(std::move(queue));
+    bool failed = false;
+    for (Part& part : parts) {
+      const std::uint64_t length = part.request.write_from.size();
+      auto written = part.writer.End(part.request);
+      failed |= !written;
+      if (failed) continue;
+      Advance(cursor, length);
+      placed.push_back({written->place, length, std::move(written->pin)});
+    }
     return placed;
   }
 
-  Result<Placed> PlacePromised(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total, Deadline deadline,
-                               const Send& send) {
+  // The writers of the next turns, the first of which waits for a zone and for room for all `total` bytes. The others take what
+  // there is, so that nobody waits while it holds a writer.
+  Result<std::vector<Part>> BeginParts(SinkCursor& cursor, Lifetime lifetime, ByteView bytes,
+                                       std::uint64_t total, Deadline deadline) {
+    std::vector<Part> parts;
+    ZENFS_ASSIGN_OR_RETURN(ZoneWriter writer,
+                           zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total));
+    std::size_t claim = cursor.current;
+    std::uint64_t length = LeftInUnit(cursor);
+    while (writer.room() >= length) {
+      Part& part = parts.emplace_back(std::move(writer));
+      // Cannot fail: whole blocks, for which there is room.
+      const Status begun = part.writer.Begin(bytes.first(length), part.request);
+      ZENFS_ASSERT(begun.ok());
+      bytes = bytes.subspan(length);
+      if (bytes.empty() || parts.size() == spread_) break;
+      claim = (claim + 1) % spread_;
+      length = std::min<std::uint64_t>(unit_, bytes.size());
+      writer = zones_.TryAcquireData(cursor.claims[claim], lifetime, purpose_, length);
+    }
+    return parts;
+  }
+
+  std::unique_ptr<IoQueue> TakeQueue() EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      if (!queues_.empty()) {
+        std::unique_ptr<IoQueue> queue = std::move(queues_.back());
+        queues_.pop_back();
+        return queue;
+      }
+    }
+    return zones_.device().CreateQueue(spread_);
+  }
+  void ReturnQueue(std::unique_ptr<IoQueue> queue) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    queues_.push_back(std::move(queue));
+  }
+
+  Result<Placed> Place(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total, std::uint64_t longest,
+                       Deadline deadline, const Send& send) {
+    Result<Placed> placed = PlacePromised(cursor, lifetime, total, longest, deadline, send);
+    if (!placed) Claim(cursor).TakeBackPromise();
+    if (placed) Advance(cursor, placed->length);
+    return placed;
+  }
+
+  Result<Placed> PlacePromised(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total,
+                               std::uint64_t longest, Deadline deadline, const Send& send) {
     std::optional<Error> failure;  // the device's first error, more useful than a later "no space"
     int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
-      auto writer = zones_.AcquireData(cursor.claim, lifetime, deadline, purpose_, total);
+      auto writer = zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total);
       if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
-      const std::uint64_t length = std::min(total, writer->room());
+      const std::uint64_t length = std::min({total, longest, writer->room()});
       auto placed = send(*writer, length);
       if (placed) return Placed{placed->place, length, std::move(placed->pin)};
       switch (placed.error().code()) {
@@ -94,6 +213,10 @@ class ZoneExtentSink : public ExtentSink {
 
   ZoneManager& zones_;
   const WritePurpose purpose_;
+  const std::uint32_t spread_;
+  const std::uint64_t unit_;
+  Mutex mutex_;                                                      // leaf
+  std::vector<std::unique_ptr<IoQueue>> queues_ GUARDED_BY(mutex_);  // as many as were used at once
 };
 
 }  // namespace
@@ -102,8 +225,18 @@ Result<ExtentSink::Placed> ExtentSink::Copy(SinkCursor&, Lifetime, DeviceOffset,
   return Fail(Code::kNotSupported, "these bytes are not copied inside the device");
 }
 
-std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones, WritePurpose purpose) {
-  return std::make_unique<ZoneExtentSink>(zones, purpose);
+Result<std::vector<ExtentSink::Placed>> ExtentSink::WriteSpread(SinkCursor& cursor, Lifetime lifetime,
+                                                                std::span<const ByteView> pieces,
+                                                                Deadline deadline) {
+  ZENFS_ASSIGN_OR_RETURN(Placed one, Write(cursor, lifetime, pieces, deadline));
+  std::vector<Placed> placed;
+  placed.push_back(std::move(one));
+  return placed;
+}
+
+std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones, WritePurpose purpose,
+                                               std::uint32_t spread) {
+  return std::make_unique<ZoneExtentSink>(zones, purpose, spread);
 }
 
 }  // namespace zenfs

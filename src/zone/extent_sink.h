@@ -1,8 +1,10 @@
 // Writes the blocks of plain files to data zones.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/clock.h"
 #include "zone/zone_manager.h"
@@ -11,7 +13,9 @@ namespace zenfs {
 
 // A sink's state for one file between two writes. For one thread at a time.
 struct SinkCursor {
-  ZoneClaim claim;
+  std::vector<ZoneClaim> claims;  // one for each zone that the file is spread over (zone/spread.h)
+  std::size_t current = 0;        // of `claims`: where the next write goes
+  std::uint64_t in_unit = 0;      // bytes that went there in this turn
 };
 
 class ExtentSink {
@@ -29,14 +33,19 @@ class ExtentSink {
   // Thread-safe. Errors: those of ZoneManager::AcquireData and ZoneWriter::Write; kIo if too many zones failed.
   [[nodiscard]] virtual Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime,
                                              std::span<const ByteView> pieces, Deadline deadline) = 0;
-  // The same for the `length` bytes at `from` on the device, by copies inside the device. Further error: kNotSupported: the
+  // The same for the front of `pieces`, which may go to several zones at once: the parts in the order of their bytes. At least one.
+  [[nodiscard]] virtual Result<std::vector<Placed>> WriteSpread(SinkCursor& cursor, Lifetime lifetime,
+                                                                std::span<const ByteView> pieces,
+                                                                Deadline deadline);
+  // The same as Write for the `length` bytes at `from` on the device, by copies inside the device. Further error: kNotSupported: the
   // device did not take it, and nothing was written.
   [[nodiscard]] virtual Result<Placed> Copy(SinkCursor& cursor, Lifetime lifetime, DeviceOffset from,
                                             std::uint64_t length, Deadline deadline);
 };
 
-// `zones` outlives the sink.
+// `zones` outlives the sink. `spread`: over how many zones a file is spread, at least 1.
 [[nodiscard]] std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones,
-                                                             WritePurpose purpose = WritePurpose::kData);
+                                                             WritePurpose purpose = WritePurpose::kData,
+                                                             std::uint32_t spread = 1);
 
 }  // namespace zenfs

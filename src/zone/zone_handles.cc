@@ -102,6 +102,18 @@ Result<ZoneWriter::Placed> ZoneWriter::Write(std::span<const ByteView> pieces) {
   return Wrote(length);
 }
 
+Status ZoneWriter::Begin(ByteView bytes, IoRequest& request) const {
+  ZENFS_RETURN_IF_ERROR(CheckRequest(bytes.size(), bytes.size()));
+  request = {.kind = IoRequest::Kind::kWrite, .offset = place_, .write_from = bytes};
+  return {};
+}
+
+Result<ZoneWriter::Placed> ZoneWriter::End(IoRequest& request) {
+  const std::uint64_t length = request.write_from.size();
+  if (!request.status.ok()) return Fail(WriteFailed(std::move(request.status).error(), length));
+  return Wrote(length);
+}
+
 Result<ZoneWriter::Placed> ZoneWriter::Copy(DeviceOffset from, std::uint64_t length) {
   ZENFS_RETURN_IF_ERROR(CheckRequest(length, length));
   Status copied = shared_->device.Copy(from, place_, length);

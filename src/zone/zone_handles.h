@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "device/zoned_device.h"
 #include "model/units.h"
 #include "zone/taken_zone.h"
 
@@ -84,6 +85,10 @@ class ZoneWriter {
     ZonePin pin;
   };
   [[nodiscard]] Result<Placed> Write(std::span<const ByteView> pieces);
+  // A write in two steps, for writes of several zones in one queue. Begin fills `request`, which the caller submits; End takes its
+  // outcome once it is reaped. Errors of End: those of Write.
+  [[nodiscard]] Status Begin(ByteView bytes, IoRequest& request) const;
+  [[nodiscard]] Result<Placed> End(IoRequest& request);
   // Writes the `length` bytes at `from` by a copy inside the device. Further error: kNotSupported: the device did not take the
   // copy. Nothing was written, the zone stays usable, and so does the writer.
   [[nodiscard]] Result<Placed> Copy(DeviceOffset from, std::uint64_t length);

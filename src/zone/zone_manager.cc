@@ -76,17 +76,35 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
     claim.shared_ = &shared_;
     const TakenZone taken = shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), wanted);
     shared_.AnnounceJobs();
-    if (taken.outcome == TakeOutcome::kTaken) {
-      ZoneWriter writer;
-      writer.shared_ = &shared_;
-      writer.zone_ = taken.zone;
-      writer.place_ = shared_.setup.geometry.ZoneStart(taken.zone) + taken.written;
-      writer.room_ = taken.room;
-      return writer;
-    }
+    if (taken.outcome == TakeOutcome::kTaken) return WriterOf(taken);
     ZENFS_RETURN_IF_ERROR(shared_.WaitFor(taken, deadline));
   }
   return shared_.Stopped();
+}
+
+ZoneWriter ZoneManager::TryAcquireData(ZoneClaim& claim, Lifetime lifetime, WritePurpose purpose,
+                                       std::uint64_t wanted) {
+  TakenZone taken;
+  {
+    MutexLock lock(shared_.mutex);
+    if (shared_.setup.read_only || shared_.stopped || !shared_.pool.live().health().ok()) return {};
+    claim.shared_ = &shared_;
+    taken = shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), wanted);
+    shared_.AnnounceJobs();
+  }
+  ZoneWriter writer;
+  if (taken.outcome == TakeOutcome::kTaken) writer = WriterOf(taken);
+  claim.TakeBackPromise();
+  return writer.room() < wanted ? ZoneWriter() : std::move(writer);
+}
+
+ZoneWriter ZoneManager::WriterOf(const TakenZone& taken) {
+  ZoneWriter writer;
+  writer.shared_ = &shared_;
+  writer.zone_ = taken.zone;
+  writer.place_ = shared_.setup.geometry.ZoneStart(taken.zone) + taken.written;
+  writer.room_ = taken.room;
+  return writer;
 }
 
 Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, LogLoan loan) {

@@ -82,6 +82,10 @@ class ZoneManager {
                                                WritePurpose purpose = WritePurpose::kData,
                                                std::uint64_t wanted = 0) EXCLUDES(shared_.mutex);
 
+  // The same, but never waits: the writer has no room if `wanted` bytes cannot be written to one zone now.
+  [[nodiscard]] ZoneWriter TryAcquireData(ZoneClaim& claim, Lifetime lifetime, WritePurpose purpose,
+                                          std::uint64_t wanted) EXCLUDES(shared_.mutex);
+
   // --- lending zones to the log ---
   // Takes an empty zone out of the pool, also one that is kept for the log. The zone stays kLog until ReturnLogZone.
   // Waits like AcquireData while the zone would take from the headroom; with kBorrow it takes it all the same. Errors: those of
@@ -113,6 +117,8 @@ class ZoneManager {
   [[nodiscard]] ZonePin Pin(ZoneId zone) EXCLUDES(shared_.mutex);
 
   // --- inspection ---
+  // The device of these zones.
+  ZonedDevice& device() { return shared_.device; }
   // Not OK after RemoveLive removed more live bytes than a zone had. From then on AcquireData and LendLogZone return
   // this error.
   Status health() const EXCLUDES(shared_.mutex);
@@ -129,6 +135,7 @@ class ZoneManager {
   void Stop() EXCLUDES(shared_.mutex);
 
  private:
+  ZoneWriter WriterOf(const TakenZone& taken);
   ZoneManager(ZonedDevice& device, const ZonePoolSetup& setup, std::span<const ZoneInfo> report,
               std::span<const ZoneId> metadata_zones);
 

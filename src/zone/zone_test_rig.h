@@ -30,7 +30,7 @@ class ZoneTestRig {
   explicit ZoneTestRig(const EmulatorGeometry& geometry) : ZoneTestRig(CreateMemoryDevice(geometry)) {}
 
   // Creates a manager from the present zone report. Adopt the live extents, then call zones->Start().
-  void Create(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0) {
+  void Create(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0, std::uint32_t spread = 1) {
     zones.reset();
     auto plan = PlanSlots(device.geometry(), device.name());
     ASSERT_TRUE(plan);
@@ -42,10 +42,10 @@ class ZoneTestRig {
     auto created = ZoneManager::Create(device, *plan, std::move(*report), options);
     ASSERT_TRUE(created);
     zones = std::move(*created);
-    sink = MakeZoneExtentSink(*zones);
+    sink = MakeZoneExtentSink(*zones, WritePurpose::kData, spread);
   }
-  void Mount(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0) {
-    Create(metadata_zones, log_needs);
+  void Mount(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0, std::uint32_t spread = 1) {
+    Create(metadata_zones, log_needs, spread);
     ASSERT_TRUE(zones->Start().ok());
   }
 

@@ -101,6 +101,7 @@ MountOptions World::Options() const {
   options.wal_depth = plan_.wal_depth;
   // Files are small. With small buffers, their bytes also reach zones before a flush or sync.
   if (plan_.seed / 6 % 2 == 1) options.plain_buffer_bytes = 2 * plan_.geometry.block_size;
+  if (plan_.seed / 12 % 3 == 1) options.spread = 3;
   return options;
 }
 

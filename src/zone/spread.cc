@@ -1,0 +1,34 @@
+#include "zone/spread.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace zenfs {
+namespace {
+
+// Drives of large zones have 14 active ones, or 128 open ones (disks); those of small zones have 384 of 96 MiB.
+constexpr std::uint32_t kManyActive = 128;
+constexpr std::uint64_t kSmallZone = 128 << 20;
+// A flush makes up to 550 MiB of tables a second, which is the bandwidth of 20 of the 40 zones that such a drive writes at once.
+constexpr std::uint32_t kZones = 24;
+// Eight groups of zones, one for each lifetime and writer, find slots; and they are a small part of the device.
+constexpr std::uint32_t kGroups = 8;
+constexpr std::uint32_t kLeastGroupsOfDevice = 32;
+
+constexpr std::uint64_t kUnit = 128 << 10;
+constexpr std::uint64_t kLeastTurns = 16;  // in which a zone is filled
+
+}  // namespace
+
+std::uint64_t SpreadUnit(const Geometry& geometry) {
+  const std::uint64_t turn = RoundDown(geometry.zone_size / kLeastTurns, std::uint64_t{geometry.block_size});
+  return std::clamp<std::uint64_t>(turn, geometry.block_size, kUnit);
+}
+
+std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan) {
+  if (geometry.max_active < kManyActive || geometry.zone_size > kSmallZone) return 1;
+  return std::max(1U, std::min({kZones, plan.data / kGroups, geometry.main_zones() / kLeastGroupsOfDevice}));
+}
+
+}  // namespace zenfs

@@ -1,0 +1,25 @@
+// Over how many zones the data of one file is spread.
+//
+// On most drives one zone takes the whole bandwidth of the drive, and a file is written to one zone after the other. On drives of small
+// zones a zone has one die, or a few, and a fraction of the bandwidth. There a file goes to several zones in turns, SpreadUnit
+// to each, and a large write to several of them at once. Files of one lifetime still share these zones, so that together they are
+// like one large zone (docs/internals/space.md).
+#pragma once
+
+#include <cstdint>
+
+#include "device/geometry.h"
+#include "zone/slot_plan.h"
+
+namespace zenfs {
+
+// What goes to a zone in one turn: what a zone of such a drive takes into its write buffer at once, less for very small zones. A MiB
+// that RocksDB writes goes to eight zones at once.
+[[nodiscard]] std::uint64_t SpreadUnit(const Geometry& geometry);
+inline constexpr std::uint32_t kSpreadMax = 64;
+
+// For a device whose kind of zones is known by its limits only: 1 unless it has many active zones, all small. No drive says how
+// fast a zone is. `plan`: of the device, whose slots several files share.
+[[nodiscard]] std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan);
+
+}  // namespace zenfs
