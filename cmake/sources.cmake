@@ -422,6 +422,7 @@ set(ZENFS_TESTS_volume
   volume/volume_log_switch_test.cc
   volume/volume_threads_test.cc
   volume/volume_times_test.cc
+  volume/volume_spread_test.cc
   volume/volume_sync_blocks_test.cc
   volume/volume_wal_options_test.cc
   volume/volume_two_hosts_test.cc

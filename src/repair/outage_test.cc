@@ -165,18 +165,24 @@ TEST_P(OutageTest, OfAReadOnlyMountShowsEverythingOrFails) {
 }
 
 TEST_P(OutageTest, IsNoDamageForACheck) {
-  AtEachRead([](OutageDevice& device) -> Status {
+  const auto undisturbed = CheckVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(undisturbed));
+  AtEachRead([&](OutageDevice& device) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const CheckReport report,
                            CheckVolume(device, {.read_data = true, .progress = {}}));
     EXPECT_TRUE(report.clean()) << report.findings.front().text;
+    EXPECT_EQ(report.frames, undisturbed->frames);
     return {};
   });
 }
 
 TEST_P(OutageTest, IsNoDamageForAScrub) {
-  AtEachRead([](OutageDevice& device) -> Status {
+  const auto undisturbed = ScrubVolume(rig_.device(), {});
+  ASSERT_TRUE(IsOk(undisturbed));
+  AtEachRead([&](OutageDevice& device) -> Status {
     ZENFS_ASSIGN_OR_RETURN(const ScrubReport report, ScrubVolume(device, {}));
     EXPECT_TRUE(report.clean()) << report.findings.front().text;
+    EXPECT_EQ(report.log_frames, undisturbed->log_frames);
     return {};
   });
 }

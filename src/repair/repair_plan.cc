@@ -287,8 +287,7 @@ Result<RepairPlan> PlanRepair(ZonedDevice& device) {
   // A read that fails once is not damage, and a device that is gone is not a damaged volume.
   const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
   Result<RepairPlan> plan = PlanFor(*guarded);
-  if (!plan || !plan->losses.empty() || !plan->nothing_to_do())
-    ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*guarded));
+  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*guarded));
   return plan;
 }
 

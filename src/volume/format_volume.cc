@@ -15,6 +15,7 @@
 #include "volume/pair_proof.h"
 #include "volume/space_options.h"
 #include "zone/slot_plan.h"
+#include "zone/spread.h"
 
 namespace zenfs {
 namespace {
@@ -26,6 +27,7 @@ constexpr std::uint32_t kMetadataZonesMin = 3;
 // For the size of the metadata: one file of 128 metadata bytes for each MiB, more than RocksDB makes on any device.
 constexpr std::uint64_t kBytesPerFile = 1 << 20;
 constexpr std::uint64_t kMetadataPerFile = 128;
+constexpr std::uint64_t kMetadataPerSpreadFile = 8 * 31;  // an extent for each 128 KiB
 
 Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
   if (usable.size() < kUsableZonesMin) {
@@ -159,7 +161,8 @@ MetadataPlan PlanMetadata(const Geometry& geometry, std::span<const ZoneInfo> us
   constexpr std::uint64_t kLargestShare = 8;  // of the usable zones: one in so many
   std::uint64_t total = 0;
   for (const ZoneInfo& zone : usable) total += zone.capacity;
-  const std::uint64_t snapshot = total / kBytesPerFile * kMetadataPerFile;
+  const std::uint64_t snapshot =
+      total / kBytesPerFile * (HasManySmallZones(geometry) ? kMetadataPerSpreadFile : kMetadataPerFile);
   const std::uint64_t places =
       std::max<std::uint64_t>((snapshot + usable.front().capacity - 1) / usable.front().capacity, 1);
   const std::uint64_t for_two = 4 * places + 1;

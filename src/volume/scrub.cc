@@ -163,7 +163,7 @@ Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options
   const std::unique_ptr<ZonedDevice> view = MakeReadOnlyView(*guarded);
   const std::unique_ptr<ZonedDevice> paced = MakePacedView(*view, options.bytes_per_second);
   Result<ScrubReport> report = ScrubOnView(*paced, options);
-  if (!report || !report->findings.empty()) ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*paced));
+  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*paced));
   return report;
 }
 

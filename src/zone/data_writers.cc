@@ -7,7 +7,7 @@
 namespace zenfs {
 
 TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now,
-                            std::uint64_t wanted) {
+                            std::uint64_t wanted, std::uint64_t most) {
   const bool data = purpose == WritePurpose::kData;
   if (!parts_.slots.MayWrite(purpose)) {
     // Often the collector writes. Data that also lacks room waits for the room: that is what its deadline is about.
@@ -23,7 +23,7 @@ TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose p
     const ZoneState& z = parts_.table[claim.zone];
     if (z.incarnation == claim.incarnation && z.phase == ZonePhase::kActive) {
       if (z.writer) return {.outcome = TakeOutcome::kWait};
-      return Begin(claim.zone, claim, lifetime, purpose);
+      return Begin(claim.zone, claim, lifetime, purpose, most);
     }
     LeaveZone(claim);
   }
@@ -35,8 +35,8 @@ TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose p
   const ZoneChoice choice =
       ChooseZone(parts_.table, parts_.active, lifetime, UseOfEmpty(purpose, now), *parts_.setup.placement);
   switch (choice.kind) {
-    case ZoneChoice::Kind::kActive: return Begin(choice.zone, claim, lifetime, purpose);
-    case ZoneChoice::Kind::kEmpty: return Begin(phases_.Activate(), claim, lifetime, purpose);
+    case ZoneChoice::Kind::kActive: return Begin(choice.zone, claim, lifetime, purpose, most);
+    case ZoneChoice::Kind::kEmpty: return Begin(phases_.Activate(), claim, lifetime, purpose, most);
     case ZoneChoice::Kind::kWait: return {.outcome = TakeOutcome::kWait};
     case ZoneChoice::Kind::kNothing: break;
   }
@@ -75,8 +75,9 @@ TakenZone DataWriters::NothingUsable(const ClaimState& claim, WritePurpose purpo
   return {.outcome = parts_.reclaim.AfterReclaim(purpose, claim.promised)};
 }
 
-TakenZone DataWriters::Begin(ZoneId zone, ClaimState& claim, Lifetime lifetime, WritePurpose purpose) {
-  std::uint64_t room = parts_.table[zone].room();
+TakenZone DataWriters::Begin(ZoneId zone, ClaimState& claim, Lifetime lifetime, WritePurpose purpose,
+                             std::uint64_t most) {
+  std::uint64_t room = std::min(parts_.table[zone].room(), most);
   if (purpose == WritePurpose::kData) room = parts_.room.Grant(claim.promised, room);
   parts_.table.Change(zone, [&](ZoneState& z) {
     if (z.Unused()) z.lifetime = lifetime;

@@ -30,13 +30,15 @@ class DataWriters {
  public:
   // After the device refused to activate another zone, no zone is opened for this time.
   static constexpr std::chrono::milliseconds kBusyPause{20};
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
   DataWriters(ZonePoolParts& parts, ZonePhases& phases) : parts_(parts), phases_(phases) {}
 
   // Chooses a zone, moves the claim to it and takes its writer. Data gets room for all of `wanted` bytes promised
-  // first, at most the headroom, so that it does not wait again when it is partly written.
+  // first, at most the headroom, so that it does not wait again when it is partly written. The writer gets room for at most
+  // `most` bytes; the rest stays promised.
   TakenZone Take(ClaimState& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now,
-                 std::uint64_t wanted = 0);
+                 std::uint64_t wanted = 0, std::uint64_t most = kNoLimit);
   // Gives up the claim on the zone and the promised room.
   void Unclaim(ClaimState& claim);
   void TakeBackPromise(ClaimState& claim);
@@ -48,7 +50,8 @@ class DataWriters {
   void EndWriter(ZoneId zone);
 
  private:
-  TakenZone Begin(ZoneId zone, ClaimState& claim, Lifetime lifetime, WritePurpose purpose);
+  TakenZone Begin(ZoneId zone, ClaimState& claim, Lifetime lifetime, WritePurpose purpose,
+                  std::uint64_t most);
   void LeaveZone(ClaimState& claim);
   EmptyZoneUse UseOfEmpty(WritePurpose purpose, SteadyTime now) const;
   // Data may not write a block. NoBlock also ends the promise of the claim.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "base/mutex.h"
 #include "zone/spread.h"
 
 namespace zenfs {
@@ -71,7 +70,7 @@ class ZoneExtentSink : public ExtentSink {
   }
 
  private:
-  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+  static constexpr std::uint64_t kNoLimit = DataWriters::kNoLimit;
   // Writes the front of `total` bytes, whose length it is told.
   using Send = std::function<Result<ZoneWriter::Placed>(ZoneWriter& writer, std::uint64_t length)>;
   // A part of a write, for one zone.
@@ -88,12 +87,15 @@ class ZoneExtentSink : public ExtentSink {
   }
   // The next turn begins after this many bytes.
   std::uint64_t LeftInUnit(const SinkCursor& cursor) const { return unit_ - cursor.in_unit; }
+  // The promised room goes with the turn.
   void Advance(SinkCursor& cursor, std::uint64_t written) const {
     if (spread_ == 1) return;
     cursor.in_unit += written;
     if (cursor.in_unit < unit_) return;
     cursor.in_unit = 0;
+    ZoneClaim& last = Claim(cursor);
     cursor.current = (cursor.current + 1) % spread_;
+    Claim(cursor).TakePromiseOf(last);
   }
 
   Result<Placed> WriteOne(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
@@ -109,36 +111,34 @@ class ZoneExtentSink : public ExtentSink {
                                           std::span<const ByteView> pieces, Deadline deadline) {
     std::vector<Placed> placed;
     const auto piece = std::ranges::find_if(pieces, [](ByteView view) { return !view.empty(); });
-    if (piece == pieces.end() || piece->size() <= LeftInUnit(cursor)) return placed;
-    ZENFS_ASSIGN_OR_RETURN(std::vector<Part> parts,
-                           BeginParts(cursor, lifetime, *piece, SizeOf(pieces), deadline));
-    if (parts.size() < 2) return placed;
-    std::unique_ptr<IoQueue> queue = TakeQueue();
-    for (Part& part : parts) queue->Submit(&part.request);
-    std::vector<IoRequest*> done;
-    queue->Reap(parts.size(), done);
-    ReturnQueue(std::move(queue));
-    bool failed = false;
-    for (Part& part : parts) {
-      const std::uint64_t length = part.request.write_from.size();
-      auto written = part.writer.End(part.request);
-      failed |= !written;
-      if (failed) continue;
-      Advance(cursor, length);
-      placed.push_back({written->place, length, std::move(written->pin)});
+    if (cursor.failed || piece == pieces.end() || piece->size() <= LeftInUnit(cursor)) return placed;
+    std::size_t promised = cursor.current;  // the claim that has the promise
+    Result<std::vector<Part>> begun =
+        BeginParts(cursor, lifetime, *piece, SizeOf(pieces), deadline, promised);
+    if (!begun) {
+      Claim(cursor).TakeBackPromise();
+      return Fail(std::move(begun).error());
     }
+    std::vector<Part> parts = *std::move(begun);
+    if (parts.size() > 1) {
+      const std::unique_ptr<IoQueue> queue = zones_.device().CreateQueue(parts.size());
+      for (Part& part : parts) queue->Submit(&part.request);
+      std::vector<IoRequest*> done;
+      queue->Reap(parts.size(), done);
+      EndParts(cursor, parts, placed);
+    }
+    Claim(cursor).TakePromiseOf(cursor.claims[promised]);
     return placed;
   }
 
   // The writers of the next turns, the first of which waits for a zone and for room for all `total` bytes. The others take what
   // there is, so that nobody waits while it holds a writer.
   Result<std::vector<Part>> BeginParts(SinkCursor& cursor, Lifetime lifetime, ByteView bytes,
-                                       std::uint64_t total, Deadline deadline) {
+                                       std::uint64_t total, Deadline deadline, std::size_t& promised) {
     std::vector<Part> parts;
-    ZENFS_ASSIGN_OR_RETURN(ZoneWriter writer,
-                           zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total));
-    std::size_t claim = cursor.current;
     std::uint64_t length = LeftInUnit(cursor);
+    ZENFS_ASSIGN_OR_RETURN(ZoneWriter writer,
+                           zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total, length));
     while (writer.room() >= length) {
       Part& part = parts.emplace_back(std::move(writer));
       // Cannot fail: whole blocks, for which there is room.
@@ -146,27 +146,30 @@ class ZoneExtentSink : public ExtentSink {
       ZENFS_ASSERT(begun.ok());
       bytes = bytes.subspan(length);
       if (bytes.empty() || parts.size() == spread_) break;
-      claim = (claim + 1) % spread_;
+      ZoneClaim& last = cursor.claims[promised];
+      promised = (promised + 1) % spread_;
+      cursor.claims[promised].TakePromiseOf(last);
       length = std::min<std::uint64_t>(unit_, bytes.size());
-      writer = zones_.TryAcquireData(cursor.claims[claim], lifetime, purpose_, length);
+      writer = zones_.TryAcquireData(cursor.claims[promised], lifetime, purpose_, length);
     }
     return parts;
   }
 
-  std::unique_ptr<IoQueue> TakeQueue() EXCLUDES(mutex_) {
-    {
-      MutexLock lock(mutex_);
-      if (!queues_.empty()) {
-        std::unique_ptr<IoQueue> queue = std::move(queues_.back());
-        queues_.pop_back();
-        return queue;
+  // Appends what counts to `placed`: the parts in front of the first one that failed.
+  void EndParts(SinkCursor& cursor, std::vector<Part>& parts, std::vector<Placed>& placed) const {
+    bool all = true;
+    for (Part& part : parts) {
+      const std::uint64_t length = part.request.write_from.size();
+      auto written = part.writer.End(part.request);
+      if (!written) {
+        const Code code = written.error().code();
+        cursor.failed |= code != Code::kBusy && code != Code::kZoneFull;
+        all = false;
+      } else if (all) {
+        Advance(cursor, length);
+        placed.push_back({written->place, length, std::move(written->pin)});
       }
     }
-    return zones_.device().CreateQueue(spread_);
-  }
-  void ReturnQueue(std::unique_ptr<IoQueue> queue) EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    queues_.push_back(std::move(queue));
   }
 
   Result<Placed> Place(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total, std::uint64_t longest,
@@ -182,9 +185,9 @@ class ZoneExtentSink : public ExtentSink {
     std::optional<Error> failure;  // the device's first error, more useful than a later "no space"
     int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
-      auto writer = zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total);
+      auto writer = zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total, longest);
       if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
-      const std::uint64_t length = std::min({total, longest, writer->room()});
+      const std::uint64_t length = std::min(total, writer->room());
       auto placed = send(*writer, length);
       if (placed) return Placed{placed->place, length, std::move(placed->pin)};
       switch (placed.error().code()) {
@@ -215,8 +218,6 @@ class ZoneExtentSink : public ExtentSink {
   const WritePurpose purpose_;
   const std::uint32_t spread_;
   const std::uint64_t unit_;
-  Mutex mutex_;                                                      // leaf
-  std::vector<std::unique_ptr<IoQueue>> queues_ GUARDED_BY(mutex_);  // as many as were used at once
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct SinkCursor {
   std::vector<ZoneClaim> claims;  // one for each zone that the file is spread over (zone/spread.h)
   std::size_t current = 0;        // of `claims`: where the next write goes
   std::uint64_t in_unit = 0;      // bytes that went there in this turn
+  bool failed = false;            // a write to several zones at once: one zone at a time from now on
 };
 
 class ExtentSink {

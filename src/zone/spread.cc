@@ -26,8 +26,12 @@ std::uint64_t SpreadUnit(const Geometry& geometry) {
   return std::clamp<std::uint64_t>(turn, geometry.block_size, kUnit);
 }
 
+bool HasManySmallZones(const Geometry& geometry) {
+  return geometry.max_active >= kManyActive && geometry.zone_size <= kSmallZone;
+}
+
 std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan) {
-  if (geometry.max_active < kManyActive || geometry.zone_size > kSmallZone) return 1;
+  if (!HasManySmallZones(geometry)) return 1;
   return std::max(1U, std::min({kZones, plan.data / kGroups, geometry.main_zones() / kLeastGroupsOfDevice}));
 }
 

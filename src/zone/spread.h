@@ -18,6 +18,9 @@ namespace zenfs {
 [[nodiscard]] std::uint64_t SpreadUnit(const Geometry& geometry);
 inline constexpr std::uint32_t kSpreadMax = 64;
 
+// Whether this is such a drive, as far as its limits tell.
+[[nodiscard]] bool HasManySmallZones(const Geometry& geometry);
+
 // For a device whose kind of zones is known by its limits only: 1 unless it has many active zones, all small. No drive says how
 // fast a zone is. `plan`: of the device, whose slots several files share.
 [[nodiscard]] std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan);

@@ -156,6 +156,53 @@ TEST_F(SpreadTest, ADeviceIsFilledToItsLastBlockAndThenSaysSo) {
   ASSERT_FALSE(none);
 }
 
+// Data is promised room for a whole write, and never gets the headroom.
+class SpreadWithHeadroomTest : public SpreadTest {
+ protected:
+  SpreadWithHeadroomTest() : full_(TestGeometry(12, 64)) {
+    full_.headroom = true;
+    full_.Mount(0, 0, kZones);
+  }
+  // Appends writes of `blocks` of several files in turns until there is no room. Returns the bytes.
+  std::uint64_t Fill(std::size_t files, std::uint64_t blocks) {
+    const AlignedBuffer content = Content(blocks);
+    std::vector<SinkCursor> cursors(files);
+    for (std::uint64_t all = 0;;) {
+      for (SinkCursor& cursor : cursors) {
+        ByteView rest = content.View();
+        while (!rest.empty()) {
+          const auto parts = full_.sink->WriteSpread(cursor, Lifetime::kMedium, {&rest, 1},
+                                                     Deadline::After(std::chrono::seconds(1)));
+          if (!parts) {
+            EXPECT_EQ(parts.error().code(), Code::kNoSpace) << "a wait for what nobody gives back";
+            return all;
+          }
+          for (const ExtentSink::Placed& part : *parts) {
+            rest = rest.subspan(part.length);
+            all += part.length;
+            pins_.push_back(part.pin);
+          }
+        }
+      }
+    }
+  }
+
+  ZoneTestRig full_;
+  std::vector<ZonePin> pins_;
+};
+
+TEST_F(SpreadWithHeadroomTest, ADeviceIsFilledToTheHeadroomByOneFileAndBySeveral) {
+  const std::uint64_t zone = 64 * kTestBlock;
+  for (const std::size_t files : {1, 2, 3, 5}) {
+    SCOPED_TRACE(files);
+    pins_.clear();
+    full_.Mount(0, 0, kZones);
+    ASSERT_TRUE(full_.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+    EXPECT_EQ(Fill(files, 24), 11 * zone) << "all but the zone for copies";
+    full_.ExpectSound();
+  }
+}
+
 // The least that a device may have.
 class SpreadWithFourSlotsTest : public SpreadTest {
  protected:

@@ -60,6 +60,12 @@ void ZoneClaim::TakeBackPromise() {
   shared_->Announce();
 }
 
+void ZoneClaim::TakePromiseOf(ZoneClaim& other) {
+  if (&other == this || other.held_.promised == 0) return;
+  shared_ = other.shared_;
+  held_.promised += std::exchange(other.held_.promised, 0);
+}
+
 // --- ZoneWriter ---
 
 ZoneWriter::ZoneWriter(ZoneWriter&& other) noexcept

@@ -51,6 +51,8 @@ class ZoneClaim {
 
   // Returns the promised room (ZoneManager::AcquireData) that the caller will not use.
   void TakeBackPromise();
+  // Takes over the promised room of another claim of the same file.
+  void TakePromiseOf(ZoneClaim& other);
 
  private:
   friend class ZoneManager;

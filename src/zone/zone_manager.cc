@@ -67,14 +67,15 @@ void ZoneManager::Stop() {
 }
 
 Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
-                                            WritePurpose purpose, std::uint64_t wanted) {
+                                            WritePurpose purpose, std::uint64_t wanted, std::uint64_t most) {
   if (shared_.setup.read_only)
     return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", shared_.device.name()));
   MutexLock lock(shared_.mutex);
   while (!shared_.stopped) {
     ZENFS_RETURN_IF_ERROR(shared_.pool.live().health());
     claim.shared_ = &shared_;
-    const TakenZone taken = shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), wanted);
+    const TakenZone taken =
+        shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), wanted, most);
     shared_.AnnounceJobs();
     if (taken.outcome == TakeOutcome::kTaken) return WriterOf(taken);
     ZENFS_RETURN_IF_ERROR(shared_.WaitFor(taken, deadline));
@@ -83,19 +84,18 @@ Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime,
 }
 
 ZoneWriter ZoneManager::TryAcquireData(ZoneClaim& claim, Lifetime lifetime, WritePurpose purpose,
-                                       std::uint64_t wanted) {
-  TakenZone taken;
+                                       std::uint64_t length) {
+  ZoneWriter writer;
   {
     MutexLock lock(shared_.mutex);
     if (shared_.setup.read_only || shared_.stopped || !shared_.pool.live().health().ok()) return {};
     claim.shared_ = &shared_;
-    taken = shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), wanted);
+    const TakenZone taken =
+        shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), length, length);
     shared_.AnnounceJobs();
+    if (taken.outcome == TakeOutcome::kTaken) writer = WriterOf(taken);
   }
-  ZoneWriter writer;
-  if (taken.outcome == TakeOutcome::kTaken) writer = WriterOf(taken);
-  claim.TakeBackPromise();
-  return writer.room() < wanted ? ZoneWriter() : std::move(writer);
+  return writer.room() < length ? ZoneWriter() : std::move(writer);
 }
 
 ZoneWriter ZoneManager::WriterOf(const TakenZone& taken) {

@@ -76,15 +76,17 @@ class ZoneManager {
   // live data do not wait for reclaim.
   // `wanted`: bytes to write, in this zone and further ones. Data waits until there is room for all of them. This
   // room is then promised to the claim, so the write does not wait again when it is partly written.
+  // `most`: the writer gets room for at most so many bytes, and what is left of the promise stays with the claim.
   // Errors: kNoSpace if nothing can be freed, or if reclaim or readers still keep all space at the deadline;
   // kTimedOut at the deadline otherwise; kShutdown after Stop; kReadOnly; the error of health().
   [[nodiscard]] Result<ZoneWriter> AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
                                                WritePurpose purpose = WritePurpose::kData,
-                                               std::uint64_t wanted = 0) EXCLUDES(shared_.mutex);
-
-  // The same, but never waits: the writer has no room if `wanted` bytes cannot be written to one zone now.
+                                               std::uint64_t wanted = 0,
+                                               std::uint64_t most = DataWriters::kNoLimit)
+      EXCLUDES(shared_.mutex);
+  // The same for exactly `length` bytes, and never waits: the writer has no room if they cannot be written to one zone now.
   [[nodiscard]] ZoneWriter TryAcquireData(ZoneClaim& claim, Lifetime lifetime, WritePurpose purpose,
-                                          std::uint64_t wanted) EXCLUDES(shared_.mutex);
+                                          std::uint64_t length) EXCLUDES(shared_.mutex);
 
   // --- lending zones to the log ---
   // Takes an empty zone out of the pool, also one that is kept for the log. The zone stays kLog until ReturnLogZone.

@@ -37,6 +37,7 @@ class ZoneTestRig {
     ZoneManager::Options options;
     for (std::uint32_t i = 0; i < metadata_zones; ++i) options.metadata_zones.push_back(ZoneId(i));
     options.log = {.needs = log_needs, .least = log_needs};
+    options.headroom = headroom;
     auto report = ReportAll(device);
     ASSERT_TRUE(report);
     auto created = ZoneManager::Create(device, *plan, std::move(*report), options);
@@ -93,6 +94,7 @@ class ZoneTestRig {
   }
 
  public:
+  bool headroom = false;  // of the next manager
   EmulatorDevice& emulator;
   FaultyDevice device;
   std::unique_ptr<ZoneManager> zones;
