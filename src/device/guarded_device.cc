@@ -53,8 +53,7 @@ class GuardedDevice final : public ForwardingDevice {
 
   // Repeats a read whose first try returned `read`, if needed. Returns the final status.
   Status Settle(Status read, DeviceOffset offset, ByteSpan into) {
-    Part& part = PartOf(geometry().ZoneOf(offset));
-    Repeat(read, part, [&] {
+    Repeat(read, PartOf(offset), [&] {
       repeated_reads_.fetch_add(1, std::memory_order_relaxed);
       return inner().Read(offset, into);
     });
@@ -71,7 +70,11 @@ class GuardedDevice final : public ForwardingDevice {
     std::atomic<bool> out{false};  // it served nothing when it was last asked
   };
 
-  Part& PartOf(ZoneId zone) { return parts_[geometry().OnLogDevice(zone) ? 1 : 0]; }
+  Part& PartOf(ZoneId zone) { return parts_[geometry_.OnLogDevice(zone) ? 1 : 0]; }
+  // Every read asks: a single device needs no division.
+  Part& PartOf(DeviceOffset offset) {
+    return geometry_.log_zones == 0 ? parts_[0] : PartOf(geometry_.ZoneOf(offset));
+  }
 
   // `result`: the result of the first try; set to that of the last try.
   template <typename Outcome, typename Again>
@@ -146,6 +149,7 @@ class GuardedDevice final : public ForwardingDevice {
     return Fail(flushed.error().As(Code::kIo));
   }
 
+  const Geometry& geometry_ = inner().geometry();  // without the calls through all decorators
   std::atomic<std::uint64_t> repeated_reads_{0};
   std::atomic<std::uint64_t> failed_flushes_{0};
   // For each of two joined devices. A single device has the first.

@@ -45,7 +45,6 @@ Result<Superblock> SuperblockFor(ZonedDevice& device, const MetadataCopy& copy) 
   if (probed) return probed;
   const Code code = probed.error().code();
   if (code != Code::kNotFound && code != Code::kCorruption && code != Code::kIo) return probed;
-  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(device));  // else there may be one, of another volume
   Superblock superblock;
   superblock.uuid = copy.uuid;
   superblock.seed = copy.seed;
@@ -111,7 +110,8 @@ Status UndoOn(ZonedDevice& device, const std::string& path) {
   }
   ZENFS_RETURN_IF_ERROR(RefuseIfMountedSince(device, superblock, copy));
   ZENFS_RETURN_IF_ERROR(CheckWritableZones(device, copy));
-  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(device));  // the last moment: what follows is no proof
+  // Else an outage may have hidden the superblock of another volume, or a mount since.
+  ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(device));
   struct Place {
     CopiedZone zone;
     std::uint64_t offset = 0;

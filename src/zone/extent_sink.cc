@@ -40,7 +40,10 @@ std::uint64_t SizeOf(std::span<const ByteView> pieces) {
 class ZoneExtentSink : public ExtentSink {
  public:
   ZoneExtentSink(ZoneManager& zones, WritePurpose purpose, std::uint32_t spread)
-      : zones_(zones), purpose_(purpose), spread_(spread), unit_(SpreadUnit(zones.device().geometry())) {
+      : zones_(zones),
+        purpose_(purpose),
+        spread_(spread),
+        unit_(spread == 1 ? kNoLimit : SpreadUnit(zones.device().geometry())) {
     ZENFS_ASSERT(spread >= 1);
   }
 
@@ -51,14 +54,10 @@ class ZoneExtentSink : public ExtentSink {
 
   Result<std::vector<Placed>> WriteSpread(SinkCursor& cursor, Lifetime lifetime,
                                           std::span<const ByteView> pieces, Deadline deadline) override {
-    std::vector<Placed> placed;
-    if (spread_ != 1) {
-      ZENFS_ASSIGN_OR_RETURN(placed, WriteAtOnce(cursor, lifetime, pieces, deadline));
-      if (!placed.empty()) return placed;
-    }
+    ZENFS_ASSIGN_OR_RETURN(std::vector<Placed> placed, WriteAtOnce(cursor, lifetime, pieces, deadline));
+    if (!placed.empty()) return placed;
     // One zone, or the first part failed: its bytes go to another zone.
-    const std::uint64_t longest = spread_ == 1 ? kNoLimit : LeftInUnit(cursor);
-    ZENFS_ASSIGN_OR_RETURN(Placed one, WriteOne(cursor, lifetime, pieces, longest, deadline));
+    ZENFS_ASSIGN_OR_RETURN(Placed one, WriteOne(cursor, lifetime, pieces, LeftInUnit(cursor), deadline));
     placed.push_back(std::move(one));
     return placed;
   }
@@ -89,7 +88,6 @@ class ZoneExtentSink : public ExtentSink {
   std::uint64_t LeftInUnit(const SinkCursor& cursor) const { return unit_ - cursor.in_unit; }
   // The promised room goes with the turn.
   void Advance(SinkCursor& cursor, std::uint64_t written) const {
-    if (spread_ == 1) return;
     cursor.in_unit += written;
     if (cursor.in_unit < unit_) return;
     cursor.in_unit = 0;
@@ -217,7 +215,7 @@ class ZoneExtentSink : public ExtentSink {
   ZoneManager& zones_;
   const WritePurpose purpose_;
   const std::uint32_t spread_;
-  const std::uint64_t unit_;
+  const std::uint64_t unit_;  // of a turn, which never ends if there is one zone
 };
 
 }  // namespace

@@ -43,10 +43,9 @@ TEST(DefaultSpreadTest, AZoneIsFilledInSixteenTurnsAtLeast) {
 class SpreadTest : public testing::Test {
  protected:
   static constexpr std::uint32_t kZones = 4;
-  static constexpr std::uint64_t kUnit = 4 * kTestBlock;
   using Parts = std::vector<ExtentSink::Placed>;
 
-  explicit SpreadTest(std::uint32_t zones = 32) : rig_(TestGeometry(zones, 64)) { rig_.Mount(0, 0, kZones); }
+  SpreadTest() : rig_(TestGeometry(32, 64)) { rig_.Mount(0, 0, kZones); }
 
   // Bytes that tell where they belong in the file.
   static AlignedBuffer Content(std::uint64_t blocks) {

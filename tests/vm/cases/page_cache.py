@@ -18,8 +18,8 @@ NEEDS = ("zenfs", "zenfs_cached_reads")
 def reads(device, count, before=None):
     device.zenfs("mkfs")
     output = run(volume.BINARIES / "zenfs_cached_reads", device.uri, count, seconds=1900, before=before)
-    written = int(output.split(", ")[1].split()[0])
-    assert written > 20, f"only {written} MiB were written: few zones were written twice"
+    mebibytes = int(output.split(", ")[1].split()[0])
+    assert mebibytes > 20, f"only {mebibytes} MiB were written: few zones were written twice"
     device.zenfs("check", "--read-data")
 
 
