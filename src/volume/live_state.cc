@@ -174,7 +174,8 @@ Result<std::shared_ptr<const LiveFile>> LiveState::Open(std::string_view path, F
   if (known != kNoFile) {
     const Result<Entry> entry = View(*this).Resolve(path);
     const auto record = entry && entry->id == known ? follower_.state().FindFile(known) : nullptr;
-    if (record != nullptr && record->shape == FileShape::kPlain) return FindOnce(known);
+    if (record != nullptr && record->shape == FileShape::kPlain)
+      return FindOnce(known, LogTails::Evidence::kAll);
   }
   for (;;) {
     ZENFS_RETURN_IF_ERROR(RefreshAll());
@@ -272,7 +273,7 @@ void LiveState::UpdateBuffers(Deadline patience) {
   buffers_.Update(whose_, patience);
 }
 
-Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id) {
+Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id, LogTails::Evidence evidence) {
   auto file = std::make_shared<LiveFile>();
   file->record = file->shown = follower_.state().FindFile(id);
   if (file->record == nullptr) return nullptr;
@@ -280,7 +281,7 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id) {
   file->version = version_;
   if (file->record->shape == FileShape::kFramed) {
     ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state()));
-    file->log = tails_.Log(file->record, file->epoch);
+    file->log = tails_.Log(file->record, file->epoch, evidence);
     const std::map<ZoneId, LogZone>& allocated = follower_.state().log_zones();
     for (const auto& [zone, bytes] : file->log->zones) {
       if (const auto it = allocated.find(zone); it != allocated.end()) file->log_zones.push_back(it->second);
@@ -290,18 +291,18 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id) {
   return file;
 }
 
-// Bytes may look lost because their frame is in a zone that was reported too early, or in one that was allocated or released
-// after the metadata was read (LogTails). A second look at everything shows this, so only what is lost in both looks is
+// Bytes may look lost because their frame is in a zone that was reported too early (LogTails), or in one that was allocated or
+// released after the metadata was read. So only what a second look at everything shows by older frames, and a third one too, is
 // damage.
 Result<std::shared_ptr<const LiveFile>> LiveState::FindLocked(FileId id) {
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, FindOnce(id));
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, FindOnce(id, LogTails::Evidence::kAll));
   const Deadline deadline = Deadline::After(LogFollower::kPatience);
   const auto lacks = [](const LiveFile& f) { return f.lost || (f.log != nullptr && !f.log->damage.empty()); };
   while (file != nullptr && lacks(*file) && !deadline.Passed()) {
     SyncPoint::Reach("LiveState::LogOf:damaged");
     ZENFS_RETURN_IF_ERROR(RefreshAll());
     const std::shared_ptr<const LiveFile> before = std::move(file);
-    ZENFS_ASSIGN_OR_RETURN(file, FindOnce(id));
+    ZENFS_ASSIGN_OR_RETURN(file, FindOnce(id, LogTails::Evidence::kOlder));
     if (file != nullptr && file->record == before->record && file->lost == before->lost &&
         (file->log == nullptr || file->log->damage == before->log->damage)) {
       break;

@@ -157,7 +157,8 @@ class LiveState {
   // Updates the buffers that the metadata names.
   void UpdateBuffers(Deadline patience) REQUIRES(mutex_);
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindLocked(FileId id) REQUIRES(mutex_);
-  [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindOnce(FileId id) REQUIRES(mutex_);
+  [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindOnce(FileId id, LogTails::Evidence evidence)
+      REQUIRES(mutex_);
   void AddFlushed(LiveFile& file) REQUIRES(mutex_);
   // Applies the extents that a slot names. Returns false if the device does not have them, or sets file.flaw.
   [[nodiscard]] bool AddExtents(LiveFile& file, const FlushedBytes& flushed) REQUIRES(mutex_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
+#include <utility>
 
 #include "device/presence.h"
 #include "device/remembered_holes.h"
@@ -24,35 +26,40 @@ Status LogTails::Update(const State& state) {
     Forget(entry.first, entry.second);
     return true;
   });
-  // One report for each run of adjacent zones.
-  std::vector<LogZone> run;
+  for (auto& [owner, tail] : tails_) tail.older = tail.frames.size();
+  std::vector<LogZone> zones;
   for (const auto& [id, zone] : allocated) {
-    if (id.value >= device_.geometry().zone_count) continue;
-    if (!run.empty() && run.back().zone.value + 1 != id.value) {
-      ZENFS_RETURN_IF_ERROR(Scan(run));
-      run.clear();
-    }
-    run.push_back(zone);
+    if (id.value < device_.geometry().zone_count) zones.push_back(zone);
   }
-  return run.empty() ? Status() : Scan(run);
+  // One report for each run of adjacent zones, and all before the first scan, so that less is written between them.
+  std::vector<ZoneInfo> report;
+  for (std::size_t from = 0, to = 0; from < zones.size(); from = to) {
+    for (to = from + 1; to < zones.size() && zones[to - 1].zone.value + 1 == zones[to].zone.value;) ++to;
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> part,
+                           device_.Report(zones[from].zone, static_cast<std::uint32_t>(to - from)));
+    report.insert(report.end(), part.begin(), part.end());
+  }
+  return ScanAll(zones, report);
 }
 
 void LogTails::Forget(ZoneId id, const Zone& zone) {
   for (const FileId owner : zone.owners) {
     const auto it = tails_.find(owner);
     if (it == tails_.end()) continue;
-    std::erase_if(it->second.frames, [id](const ScannedFrame& frame) { return frame.zone == id; });
-    it->second.log = nullptr;
-    if (it->second.frames.empty()) tails_.erase(it);
+    Tail& tail = it->second;
+    const auto in_zone = [id](const ScannedFrame& frame) { return frame.zone == id; };
+    tail.older -=
+        static_cast<std::size_t>(std::ranges::count_if(tail.frames | std::views::take(tail.older), in_zone));
+    std::erase_if(tail.frames, in_zone);
+    tail.log = nullptr;
+    if (tail.frames.empty()) tails_.erase(it);
   }
 }
 
-Status LogTails::Scan(const std::vector<LogZone>& run) {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
-                         device_.Report(run.front().zone, static_cast<std::uint32_t>(run.size())));
+Status LogTails::ScanAll(const std::vector<LogZone>& zones, const std::vector<ZoneInfo>& report) {
   const PresenceMark mark = PresenceMark::Now(device_);
   RememberedHoles device(device_);
-  for (std::size_t i = 0; i < run.size(); ++i) ScanZone(device, run[i], report[i]);
+  for (std::size_t i = 0; i < zones.size(); ++i) ScanZone(device, zones[i], report[i]);
   Status present = mark.Check(device_);
   if (!present.ok()) {  // the next Update scans all anew
     zones_.clear();
@@ -117,10 +124,18 @@ std::uint64_t LogTails::NextScan(Holes& holes, std::optional<std::uint64_t> hole
 }
 
 std::shared_ptr<const ReplayedLog> LogTails::Log(const std::shared_ptr<const FileRecord>& record,
-                                                 std::uint64_t epoch) {
+                                                 std::uint64_t epoch, Evidence evidence) {
   const auto it = tails_.find(record->id);
   if (it == tails_.end()) return std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, {}));
   Tail& tail = it->second;
+  if (evidence == Evidence::kOlder) {
+    std::vector<ScannedFrame> frames = tail.frames;
+    // Those in sync blocks are found anew by each Update.
+    for (ScannedFrame& frame : frames | std::views::drop(tail.older)) {
+      if (!frame.in_sync_block) frame.stable_sequence = 0;
+    }
+    return std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, std::move(frames)));
+  }
   if (tail.log == nullptr || tail.record != record || tail.epoch != epoch) {
     tail.log = std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, tail.frames));
     tail.record = record;

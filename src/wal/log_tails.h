@@ -1,9 +1,9 @@
 // The tails of framed files for a reader beside a writer. Remembers the frames found in the allocated zones,
 // and scans only the bytes that were written since.
 //
-// The zones are not reported at one moment. So a scan may find a frame in one zone and miss the frame
-// before it, if that one was written to another zone after the report of that zone. Until the next Update
-// the log of such a file ends too early or looks damaged.
+// The zones are not reported at one moment. So an Update may find a frame in one zone and miss the frame before it, if that one
+// was written to another zone after the report of that zone: the log looks damaged. Of the frames that an earlier Update found,
+// it finds each one before. So by these alone (Evidence::kOlder) a log looks damaged only if it is.
 //
 // Threads: one at a time.
 #pragma once
@@ -34,10 +34,16 @@ class LogTails {
   // report and of PresenceMark::Check.
   [[nodiscard]] Status Update(const State& state);
 
-  // The log of `record`, which is in the state, from the frames found so far. Returns the same object until
+  // Which frames can tell that one before them was stable, and is lost.
+  enum class Evidence {
+    kAll,
+    kOlder,  // not those that were first found by the last Update; if one before these is missing, the log ends there
+  };
+  // The log of `record`, which is in the state, from the frames found so far. With kAll, returns the same object until
   // the record or its frames change.
   [[nodiscard]] std::shared_ptr<const ReplayedLog> Log(const std::shared_ptr<const FileRecord>& record,
-                                                       std::uint64_t epoch);
+                                                       std::uint64_t epoch,
+                                                       Evidence evidence = Evidence::kAll);
 
  private:
   // Blocks in front of a frame that are not a frame. Zone appends complete in any order, so a hole may be a
@@ -59,14 +65,15 @@ class LogTails {
   };
   struct Tail {
     std::vector<ScannedFrame> frames;
-    // The last result of Log and its arguments; null if frames were added or removed since.
+    std::size_t older = 0;  // of them, the first ones that are older than the last Update
+    // The last result of Log with kAll and its arguments; null if frames were added or removed since.
     std::shared_ptr<const ReplayedLog> log;
     std::shared_ptr<const FileRecord> record;
     std::uint64_t epoch = 0;
   };
 
   void Forget(ZoneId id, const Zone& zone);
-  [[nodiscard]] Status Scan(const std::vector<LogZone>& run);
+  [[nodiscard]] Status ScanAll(const std::vector<LogZone>& zones, const std::vector<ZoneInfo>& report);
   void ScanZone(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info);
   void ScanFrom(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info, Zone& zone);
   // Returns where the next scan begins. `hole`: the first one, `end`: of the last frame found.

@@ -80,7 +80,8 @@ class WalRig : public LogZoneAllocations {
                                                     .space_wait = std::chrono::seconds(30),
                                                     .sending = sending,
                                                     .depth = depth,
-                                                    .sync_blocks = sync_blocks});
+                                                    .sync_blocks = sync_blocks,
+                                                    .spread = spread});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (recover) recover();
     log->FinishSpares();
@@ -217,7 +218,8 @@ class WalRig : public LogZoneAllocations {
   // A manager that has adopted the log zones.
   std::unique_ptr<ZoneManager> MakeManager(const std::vector<ZoneInfo>& report,
                                            const ZoneManager::Options& options) const {
-    const SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
+    SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
+    plan.GiveToLog(spread - 1);
     auto manager = ZoneManager::Create(device, plan, report, options).value();
     const State now = state();
     for (const auto& [id, zone] : now.log_zones()) manager->AdoptLogZone(id);
@@ -283,7 +285,8 @@ class WalRig : public LogZoneAllocations {
   WalSending sending = WalSending::kAuto;
   std::uint32_t depth = 16;
   bool sync_blocks = false;
-  bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
+  std::uint32_t spread = 1;  // zones that are written in turns
+  bool reclaims = false;     // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
   std::function<void()> recover;           // writes in Mount, before there are files
   ZonedDevice* device_of_files = nullptr;  // files read from it; null: from `device`
   std::unique_ptr<ZoneManager> zones;
