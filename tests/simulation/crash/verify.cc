@@ -256,7 +256,8 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   if (!after) return "read after writing on: " + after.error().ToString();
   after->erase(unsynced);
   const auto lost = image.Image(LossPolicy::LoseAll());
-  const bool wait = BytesWait(*volume);
+  // What waited goes to the device when that has room, and is stable there only after a sync, as all flushed bytes.
+  const bool wait = waited || BytesWait(*volume);
   const std::size_t notices = volume->notices().size();
   const Status unmounted = volume->Unmount();
   // The bytes that found no space are said to be lost once more.
