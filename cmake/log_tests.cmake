@@ -34,7 +34,6 @@ set(ZENFS_TESTS_wal
   wal/framed_file_threads_test.cc
   wal/log_append_fault_test.cc
   wal/log_append_test.cc
-  wal/log_spread_test.cc
   wal/log_drain_test.cc
   wal/log_replay_model_test.cc
   wal/log_replay_test.cc

@@ -21,7 +21,7 @@ class ReclaimTarget {
 
   virtual ~ReclaimTarget() = default;
 
-  // Releases dead log zones, and if writers need space, closes those that the log can do without; then returns the present state of the log. Costs O(log zones + framed files and the
+  // Releases dead log zones, then returns the present state of the log. Costs O(log zones + framed files and the
   // zones of their frames), independent of the number of plain files.
   virtual LogView LookAtLog() = 0;
   // Moves all live data out of the zone and calls `pause` after each piece. Errors and what the caller does:

@@ -292,8 +292,7 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id, LogTails:
 }
 
 // Bytes may look lost because their frame is in a zone that was reported too early (LogTails), or in one that was allocated or
-// released after the metadata was read. So only what a second look at everything shows by older frames, and a third one too, is
-// damage.
+// released after the metadata was read. So only what a second look at everything shows too, by older frames, is damage.
 Result<std::shared_ptr<const LiveFile>> LiveState::FindLocked(FileId id) {
   ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, FindOnce(id, LogTails::Evidence::kAll));
   const Deadline deadline = Deadline::After(LogFollower::kPatience);

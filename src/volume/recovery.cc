@@ -180,11 +180,8 @@ Result<Mounted> Recover(MountedDevice& device) {
   // The metadata log keeps `replayed` as it is.
   const State& state = extended ? *extended : replayed;
 
-  ZENFS_ASSIGN_OR_RETURN(
-      SlotPlan plan, PlanSlots(device.geometry, device.name, CopiesOf(device.superblock, device.geometry)));
-  const std::uint32_t spread = SpreadOf(device, plan);
-  const std::uint32_t log_spread = LogSpread(device.geometry, plan, spread);
-  plan.GiveToLog(log_spread - 1);
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan, PlanSlots(device.geometry, device.name,
+                                                        CopiesOf(device.superblock, device.geometry)));
   ZoneManager::Options space = SpaceOptions(device.geometry, metadata_zones);
   space.placement = device.options.placement;
   if (!device.options.reclaim) {
@@ -217,8 +214,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                                                                .trace = std::move(trace),
                                                                .log_reserve_target = kLogShare.needs - 1,
                                                                .sync_blocks = plan.sync_zone,
-                                                               .spread = spread,
-                                                               .log_spread = log_spread},
+                                                               .spread = SpreadOf(device, plan)},
                                              state);
   // Frames are counted as live when OpenLogs opens their files. If MakeMount fails before that, these pins keep the zones
   // from being reset until everything is stopped.

@@ -19,9 +19,7 @@ Relocation::Relocation(const Deps& deps)
     : deps_(deps), mover_(deps.device, deps.zones, deps.sink, *this, deps.device_copy) {}
 
 ReclaimTarget::LogView Relocation::LookAtLog() {
-  LogZoneSupply& supply = deps_.log.supply();
-  if (deps_.zones.reclaim().presses()) supply.CloseIdle();
-  static_cast<void>(supply.ReleaseDead());
+  static_cast<void>(deps_.log.supply().ReleaseDead());
   LogView view;
   if (!logs_recovered_) return view;
   view.complete = true;

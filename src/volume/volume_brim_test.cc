@@ -25,15 +25,8 @@ class Brim : public Reclaim {
   static constexpr std::size_t kTable = 100'000;
   static constexpr std::size_t kTablesALog = 4;
 
-  explicit Brim(std::uint32_t zones = 40, std::uint32_t slots = 14, const MountOptions& options = {})
-      : Reclaim(GeometryOf(zones, slots)), options_(options) {
-    MountAgain();
+  explicit Brim(std::uint32_t zones = 40, std::uint32_t slots = 14) : Reclaim(GeometryOf(zones, slots)) {
     Open();
-  }
-  void MountAgain() {
-    ASSERT_TRUE(IsOk(volume_->Unmount()));
-    volume_.reset();
-    Mount(options_);
   }
   void Open() {
     manifest_ = std::move(*volume_->OpenForAppend("MANIFEST-000001", true));
@@ -47,7 +40,7 @@ class Brim : public Reclaim {
   void Reopen() {
     wal_.reset();
     manifest_.reset();
-    MountAgain();
+    Remount();
     Open();
   }
   // Appends one record to the log as a database does: flushes it, and syncs it if `sync`.
@@ -78,22 +71,8 @@ class Brim : public Reclaim {
     }
     return tables;
   }
-  // `times`: how often each table is overwritten.
-  void FillAndOverwrite(int percent, bool sync, int times) {
-    const int tables = Fill(percent, sync);
-    ASSERT_GT(tables, 0);
-    Random random(static_cast<std::uint64_t>(percent));
-    const int overwrites = times * tables;
-    for (int i = 0; i < overwrites; ++i) {
-      const auto which = static_cast<int>(random.Below(static_cast<std::uint64_t>(tables)));
-      ASSERT_TRUE(Table(fmt::format("{}.sst", which), kLifetimes[which % 3], sync)) << "overwrite " << i;
-      if (i % tables == tables / 2) Reopen();
-    }
-    ExpectAllThere();
-  }
   static constexpr Lifetime kLifetimes[] = {Lifetime::kMedium, Lifetime::kLong, Lifetime::kExtreme};
 
-  const MountOptions options_;
   std::unique_ptr<FileHandle> wal_, manifest_;
   int log_number_ = 0;
   std::size_t tables_ = 0;
@@ -107,7 +86,16 @@ class OverwritesGoOn : public Brim, public testing::WithParamInterface<std::tupl
 // The promise of the README, with logs whose records are all synced, or all not.
 TEST_P(OverwritesGoOn, AtTwoThirdsAndMoreWithoutAnError) {
   const auto& [zones, slots, percent, sync] = GetParam();
-  FillAndOverwrite(percent, sync, zones > 100 ? 1 : 3);
+  const int tables = Fill(percent, sync);
+  ASSERT_GT(tables, 0);
+  Random random(static_cast<std::uint64_t>(percent));
+  const int overwrites = (zones > 100 ? 1 : 3) * tables;
+  for (int i = 0; i < overwrites; ++i) {
+    const auto which = static_cast<int>(random.Below(static_cast<std::uint64_t>(tables)));
+    ASSERT_TRUE(Table(fmt::format("{}.sst", which), kLifetimes[which % 3], sync)) << "overwrite " << i;
+    if (i % tables == tables / 2) Reopen();
+  }
+  ExpectAllThere();
 }
 
 std::string NameOf(const testing::TestParamInfo<OverwritesGoOn::ParamType>& info) {
@@ -132,13 +120,6 @@ INSTANTIATE_TEST_SUITE_P(FewSlots, OverwritesGoOn,
                          testing::Combine(kSmallSizes, testing::Values(4, 5, 6), testing::Values(66, 80),
                                           testing::Bool()),
                          NameOf);
-
-class SpreadBrim : public Brim {
- protected:
-  SpreadBrim() : Brim(64, 0, *ParseMountOptions({{"spread", "8"}})) {}
-};
-
-TEST_F(SpreadBrim, OverwritesGoOnWithFilesAndLogsOverSeveralZones) { FillAndOverwrite(80, true, 3); }
 
 // On the old code: each synced record took a block, so the logs took the room that reclaim needed, and no zone could be
 // emptied any more, not even by a mount.

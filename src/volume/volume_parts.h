@@ -39,7 +39,6 @@ struct VolumeParts {
     std::uint32_t log_reserve_target = 0;  // LogSpace::Deps::reserve_target
     bool sync_blocks = false;              // the device has a slot for a sync zone
     std::uint32_t spread = 1;              // over how many zones a file is spread (zone/spread.h)
-    std::uint32_t log_spread = 1;          // the same for the frames of logs
   };
 
   // `state` is the committed state. The first commit of the mount must begin `epoch`, and must raise the counter of ids by

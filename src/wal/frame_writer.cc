@@ -72,7 +72,7 @@ bool FrameWriter::MayAppend(const QueuedFrame& queued) const {
   if (!choice_.appends() || appending_ >= deps_.depth || queued.append_failed || queued.payload_placed != 0)
     return false;
   return RoundUp(queued.job->buffer->size(), geometry_.block_size) <=
-         std::min(current_.left(), geometry_.max_append_bytes);
+         std::min(current_.room, geometry_.max_append_bytes);
 }
 
 void FrameWriter::AppendFront() {
@@ -100,7 +100,8 @@ void FrameWriter::AppendFront() {
 
 FrameWriter::Reservation FrameWriter::Reserve(std::uint64_t bytes) {
   if (appending_++ == 0) places_.Restart(current_.at);
-  current_.Advance(bytes);
+  current_.at = current_.at + bytes;
+  current_.room -= bytes;
   return {.zone = current_.zone, .seed = current_.seed, .bytes = bytes};
 }
 
@@ -134,7 +135,8 @@ Status FrameWriter::TakePlace(const Reservation& reserved, DeviceOffset at) {
 // if the device had no slot for the zone, nothing was written.
 void FrameWriter::NoteFailed(const Reservation& reserved, const Error& error) {
   if (error.code() == Code::kBusy) {
-    current_.TakeBack(reserved.bytes);
+    current_.at = DeviceOffset(current_.at.value - reserved.bytes);
+    current_.room += reserved.bytes;
     return;
   }
   current_.room = 0;
@@ -180,7 +182,7 @@ Status FrameWriter::PlaceAll() {
   for (;;) {
     // Before NextZone: if the last frame filled the zone, nobody needs another one yet.
     if (std::ranges::all_of(jobs_, &QueuedFrame::settled)) return {};
-    if (current_.left() == 0 && !TakeNext()) {
+    if (current_.room == 0 && !TakeReady()) {
       // The callers of whole frames do not wait for a zone: until their files point to the frames, the zones of these
       // can't be cleaned, and a small device has few others.
       if (std::ranges::any_of(jobs_, &QueuedFrame::whole)) return {};
@@ -189,7 +191,7 @@ Status FrameWriter::PlaceAll() {
     }
     batch_.Clear();
     for (QueuedFrame* each : jobs_) {
-      if (batch_.bytes() >= std::min(current_.left(), kBatchBytesMax)) break;
+      if (batch_.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
       batch_.Add(*each);
     }
     if (batch_.empty()) continue;  // all remaining jobs have an error
@@ -209,8 +211,8 @@ Status FrameWriter::PlaceAll() {
   }
 }
 
-bool FrameWriter::TakeNext() {
-  const std::optional<LogCursor> next = deps_.log_zones->TakeNext();
+bool FrameWriter::TakeReady() {
+  const std::optional<LogCursor> next = deps_.log_zones->TakeReady();
   if (!next) return false;
   current_ = *next;
   return true;
@@ -227,7 +229,7 @@ Status FrameWriter::NextZone() {
     ZENFS_RETURN_IF_ERROR(deps_.log_zones->MayGoOn());
     const Deadline slice = Deadline::After(kReserveSlice);
     const Status allocated = deps_.supply->AllocateOne(slice.when() < deadline.when() ? slice : deadline);
-    if (TakeNext()) return {};
+    if (TakeReady()) return {};
     if (allocated.ok()) continue;  // the zone was given back as headroom already
     const bool in_time = allocated.error().code() != Code::kTimedOut;
     if (!in_time && deadline.Passed()) {
@@ -250,7 +252,8 @@ Status FrameWriter::Send() {
   const Status written = deps_.device->Write(current_.at, batch_.pieces());
   if (!written.ok()) return LeaveZone(written.error());
   NoteOnDevice(current_.zone, batch_.bytes(), batch_.live());
-  current_.Advance(batch_.bytes());
+  current_.at = current_.at + batch_.bytes();
+  current_.room -= batch_.bytes();
   batch_.Deliver(std::move(pin));
   return {};
 }

@@ -14,7 +14,6 @@ class Work {
  public:
   explicit Work(std::uint64_t seed) : random_(seed), rig_(TestGeometry(64, 4), 2) {
     rig_.buffer_bytes = 8 << 10;
-    rig_.spread = 1 + static_cast<std::uint32_t>(seed % 3);
     rig_.Mount();
     for (int i = 0; i < 3; ++i) Create();
   }

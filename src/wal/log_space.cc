@@ -1,23 +1,13 @@
 #include "wal/log_space.h"
 
 #include "wal/log_scan.h"
-#include "zone/spread.h"
 
 namespace zenfs {
-
-namespace {
-
-LogSpreading SpreadingOf(const LogSpace::Deps& deps) {
-  if (deps.spread == 1) return {};
-  return {.zones = deps.spread, .unit = SpreadUnit(deps.device->geometry())};
-}
-
-}  // namespace
 
 LogSpace::LogSpace(const Deps& deps)
     : device_(*deps.device),
       manager_(*deps.zones),
-      zones_(*deps.device, *deps.zones, deps.volume, SpreadingOf(deps)),
+      zones_(*deps.device, *deps.zones, deps.volume),
       supply_({.zones = deps.zones,
                .log_zones = &zones_,
                .allocations = deps.allocations,

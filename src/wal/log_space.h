@@ -36,7 +36,6 @@ class LogSpace {
     WalSending sending = WalSending::kAuto;
     std::uint32_t depth = 16;  // most zone appends in flight
     bool sync_blocks = false;  // small syncs go to a random write area (wal/sync_area.h)
-    std::uint32_t spread = 1;  // over how many zones frames are spread (zone/spread.h)
   };
 
   explicit LogSpace(const Deps& deps);
@@ -47,8 +46,8 @@ class LogSpace {
 
   // Adds a zone that the metadata allocates. `info`: the device's report of it.
   void Adopt(const LogZone& zone, const ZoneInfo& info);
-  // If the device limits active zones, finishes the partly written zones for which the log has no slot: it has one, or as many
-  // as frames are spread over. Call this after the mount has moved the frames of sync blocks, which may need the room in these
+  // If the device limits active zones, finishes all partly written zones except one: each holds a slot, and
+  // the log has one. Call this after the mount has moved the frames of sync blocks, which may need the room in these
   // zones.
   void FinishSpares();
   // Call this when no frame in the random write areas of earlier mounts is needed: resets these zones, so that they

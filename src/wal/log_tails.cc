@@ -130,9 +130,9 @@ std::shared_ptr<const ReplayedLog> LogTails::Log(const std::shared_ptr<const Fil
   Tail& tail = it->second;
   if (evidence == Evidence::kOlder) {
     std::vector<ScannedFrame> frames = tail.frames;
-    // Those in sync blocks are found anew by each Update.
+    // Those in a sync zone are found anew by each Update.
     for (ScannedFrame& frame : frames | std::views::drop(tail.older)) {
-      if (!frame.in_sync_block) frame.stable_sequence = 0;
+      if (!zones_.at(frame.zone).sync_blocks) frame.stable_sequence = 0;
     }
     return std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, std::move(frames)));
   }

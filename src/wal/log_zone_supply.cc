@@ -101,13 +101,6 @@ bool LogZoneSupply::ReleaseDead() {
   return any;
 }
 
-void LogZoneSupply::CloseIdle() {
-  for (const ZoneId zone : deps_.log_zones->TakeIdle()) {
-    IgnoreError(deps_.zones->device().Finish(zone));  // else it keeps its slot until it is released
-    deps_.log_zones->EndClose(zone);
-  }
-}
-
 bool LogZoneSupply::GiveBackReady(LogZones::Unwritten which) {
   const Transit transit(in_transit_);
   const std::optional<ZoneId> zone = deps_.log_zones->TakeUnwritten(which);

@@ -60,8 +60,6 @@ class LogZoneSupply {
   [[nodiscard]] Status AllocateOne(Deadline deadline, LogLoan loan = LogLoan::kNow);
   // Releases zones without live frames, on the caller's thread. Returns true if it released any.
   bool ReleaseDead();
-  // Closes the zones that are written in turns, but one, so that they can be released or emptied.
-  void CloseIdle();
   // Releases a ready zone that was never written, so that the zone manager can use it as headroom. Returns
   // false if there is none, or if the commit failed.
   bool GiveBackReady(LogZones::Unwritten which = LogZones::Unwritten::kAny);

@@ -11,6 +11,11 @@ FrameSeed SeedOfLogZone(const Uuid& volume, const LogZone& allocation) {
   return FrameSeed::Of(volume, allocation.zone, allocation.generation, allocation.salt);
 }
 
+template <typename Zones, typename State>
+bool IsAny(const Zones& zones, State state) {
+  return std::ranges::any_of(zones, [&](const auto& entry) { return entry.second.state == state; });
+}
+
 }  // namespace
 
 void LogZones::Add(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written, bool writable) {
@@ -37,8 +42,7 @@ std::vector<ZoneId> LogZones::CloseSpares() {
   std::vector<ZoneId> spares;
   std::ranges::copy_if(ready_, std::back_inserter(spares), [&](ZoneId id) { return room(id) != 0; });
   std::ranges::sort(spares, std::greater(), room);
-  const std::size_t kept = spreading_.zones - std::min<std::size_t>(spreading_.zones, current_.size());
-  spares.erase(spares.begin(), spares.begin() + static_cast<std::ptrdiff_t>(std::min(kept, spares.size())));
+  if (!IsAny(zones_, State::kCurrent) && !spares.empty()) spares.erase(spares.begin());
   for (const ZoneId spare : spares) {
     std::erase(ready_, spare);
     zones_.at(spare).state = State::kClosed;
@@ -70,46 +74,20 @@ LogZones::Phase LogZones::phase() const {
   return phase_;
 }
 
-std::optional<LogCursor> LogZones::TakeNext() {
+std::optional<LogCursor> LogZones::TakeReady(Use use) {
   MutexLock lock(mutex_);
-  if (current_.empty() || MayOpenAnother()) {
-    if (ready_.empty()) return std::nullopt;
-    current_.push_back(ready_.front());
-    return Take(ready_.cbegin(), State::kCurrent);
-  }
-  std::ranges::rotate(current_, current_.begin() + 1);
-  return CursorOf(current_.back());
-}
-
-// Partly written zones hold a slot already, and there is no other use for them.
-bool LogZones::MayOpenAnother() const {
-  if (current_.size() >= spreading_.zones || ready_.empty() || phase_ != Phase::kRunning) return false;
-  return zones_.at(ready_.front()).written != 0 || !manager_.IsShortOfEmptyZones();
-}
-
-std::optional<LogCursor> LogZones::TakeForSyncs() {
-  MutexLock lock(mutex_);
-  const auto next = FindUnwritten();
+  const auto next = use == Use::kFrames ? ready_.cbegin() : FindUnwritten();
   if (next == ready_.cend()) return std::nullopt;
-  return Take(next, State::kSyncs);
-}
-
-LogCursor LogZones::Take(std::deque<ZoneId>::const_iterator ready, State state) {
-  const ZoneId id = *ready;
-  ready_.erase(ready);
-  zones_.at(id).state = state;
+  const ZoneId id = *next;
+  Zone& zone = zones_.at(id);
+  ready_.erase(next);
+  zone.state = use == Use::kFrames ? State::kCurrent : State::kSyncs;
   woken_ = true;  // one ready zone fewer
   wake_.NotifyOne();
-  return CursorOf(id);
-}
-
-LogCursor LogZones::CursorOf(ZoneId id) const {
-  const Zone& zone = zones_.at(id);
-  return {.zone = id,
-          .seed = SeedOfLogZone(volume_, zone.allocation),
-          .at = device_.geometry().ZoneStart(id) + zone.written,
-          .room = zone.capacity - zone.written,
-          .unit_left = spreading_.unit};
+  return LogCursor{.zone = id,
+                   .seed = SeedOfLogZone(volume_, zone.allocation),
+                   .at = device_.geometry().ZoneStart(id) + zone.written,
+                   .room = zone.capacity - zone.written};
 }
 
 void LogZones::NoteWritten(ZoneId id, std::uint64_t bytes, LiveFrames live) {
@@ -126,7 +104,6 @@ void LogZones::NoteWritten(ZoneId id, std::uint64_t bytes, LiveFrames live) {
 void LogZones::Close(ZoneId zone) {
   MutexLock lock(mutex_);
   zones_.at(zone).state = State::kClosed;
-  std::erase(current_, zone);
   manager_.reclaim().NoteChange();  // it may be a victim now
   woken_ = true;
   wake_.NotifyOne();
@@ -214,29 +191,10 @@ std::vector<ZoneId> LogZones::TakeDead() {
   return dead;
 }
 
-std::vector<ZoneId> LogZones::TakeIdle() {
-  MutexLock lock(mutex_);
-  if (current_.size() <= 1 || phase_ == Phase::kStopped) return {};
-  std::vector<ZoneId> idle(current_.begin(), current_.end() - 1);
-  current_.erase(current_.begin(), current_.end() - 1);
-  for (const ZoneId id : idle) {
-    zones_.at(id).state = State::kClosed;
-    zones_.at(id).releasing = true;  // a zone that is reset while it is finished would be full
-  }
-  return idle;
-}
-
-void LogZones::EndClose(ZoneId zone) {
-  MutexLock lock(mutex_);
-  zones_.at(zone).releasing = false;
-  manager_.reclaim().NoteChange();  // it may be a victim now
-  woken_ = true;
-  wake_.NotifyOne();
-}
-
 std::optional<ZoneId> LogZones::TakeUnwritten(Unwritten which) {
   MutexLock lock(mutex_);
-  if (which == Unwritten::kSpare && ready_.size() + current_.size() <= 1) return std::nullopt;
+  if (which == Unwritten::kSpare && ready_.size() + (IsAny(zones_, State::kCurrent) ? 1 : 0) <= 1)
+    return std::nullopt;
   if (phase_ == Phase::kStopped || !health_.ok()) return std::nullopt;
   const auto it = FindUnwritten();
   if (it == ready_.cend()) return std::nullopt;

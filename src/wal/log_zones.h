@@ -1,35 +1,30 @@
 // The zones that are allocated to the log: their states, and how much of each is live.
 //
-//       Add                 TakeNext                   NoteWritten (full), Close, TakeIdle
+//       Add                 TakeReady                  NoteWritten (full), Close
 //   -----------> kReady --------------> kCurrent ------------------------------> kClosed
 //                 | |                                                            ^    |
 //                 | '------------------------ CloseSpares -----------------------'    |
-//                 |------------> kSyncs (TakeForSyncs; Close)                         |
+//                 |------------> kSyncs (TakeReady; Close)                            |
 //                 | TakeUnwritten                                                     | TakeDead
 //                 '-----------------------> being released <--------------------------'
 //                                                  |
 //                       EndRelease: removes the entry; if the commit failed, the zone keeps its state
 //
-// FrameWriter takes zones and reports its writes. LogZoneSupply adds and releases zones. Framed files
+// FrameWriter takes ready zones and reports its writes. LogZoneSupply adds and releases zones. Framed files
 // count their live frames here.
-//
-// Where one zone has a fraction of the device's bandwidth (zone/spread.h), several zones are kCurrent, and a few blocks go to each
-// in turns. Zones are added only while there are many empty ones. All but the one that was taken last are idle: nobody writes to
-// them, so they can be closed when space gets short.
 //
 // Ownership: the zone manager lends each zone from before Add until after EndRelease.
 // Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's lock comes after it.
 //
 // Invariants
 //   each zone here has a durable allocation, which seeds the CRCs of its frames
-//   at most `spread` zones are kCurrent; they are never released, and only the one taken last gets frames
+//   at most one zone is kCurrent; it is never released
 //   live(zone) = bytes of the frames that live files point to; TakeDead takes a zone only if it is 0 and no pin
 //   keeps the zone
 //
 // Errors: none of its own. After NoteRefusal with kReadOnly, MayGoOn returns that error.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -85,46 +80,25 @@ struct LogZoneStatus {
 // Bytes of the unwritten zones that the log can do without, because it can write another one.
 [[nodiscard]] std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones);
 
-// The place of the next frame.
+// The place of the next frame in the current zone.
 struct LogCursor {
   ZoneId zone;
   FrameSeed seed;
   DeviceOffset at;
-  std::uint64_t room = 0;  // bytes left in the zone; 0: it gets no more frames
-  // Bytes, whole blocks, that go to the zone before the next one is taken; 0: take it.
-  std::uint64_t unit_left = 0;
-
-  // Bytes that frames may take here.
-  std::uint64_t left() const { return std::min(room, unit_left); }
-  void Advance(std::uint64_t bytes) {
-    at = at + bytes;
-    room -= bytes;
-    unit_left -= std::min(unit_left, bytes);  // a frame that may not be split goes beyond it
-  }
-  void TakeBack(std::uint64_t bytes) {
-    at = DeviceOffset(at.value - bytes);
-    room += bytes;
-    unit_left += bytes;
-  }
-};
-
-// Over how many zones the frames are spread, and the bytes that go to each in turns.
-struct LogSpreading {
-  std::uint32_t zones = 1;
-  std::uint64_t unit = UINT64_MAX;
+  std::uint64_t room = 0;  // bytes; 0: take the next zone
 };
 
 class LogZones {
  public:
   // `device` and `zones` outlive it. `volume` seeds the frames.
-  LogZones(const ZonedDevice& device, ZoneManager& zones, const Uuid& volume, const LogSpreading& spreading)
-      : device_(device), manager_(zones), volume_(volume), spreading_(spreading) {}
+  LogZones(const ZonedDevice& device, ZoneManager& zones, const Uuid& volume)
+      : device_(device), manager_(zones), volume_(volume) {}
 
   enum class Phase { kMounting, kRunning, kStopped };
 
   // --- mount, before Start ---
-  // Keeps as many partly written zones as may be current: current ones, then those with the most room. Closes the
-  // others and returns them.
+  // Keeps one partly written zone: the current one, or else the one with the most room. Closes the others
+  // and returns them.
   std::vector<ZoneId> CloseSpares() EXCLUDES(mutex_);
   // Call this when all zones with live frames are pinned. From then on TakeDead takes other zones.
   void MayRelease() EXCLUDES(mutex_);
@@ -136,12 +110,10 @@ class LogZones {
   Phase phase() const EXCLUDES(mutex_);
 
   // --- for the writer of frames, one thread at a time ---
-  // Takes a ready zone, which is kCurrent from then on, or the current zone that was written longest ago. Call this when nobody
-  // writes to the zone that was taken last. None if no zone is ready or current.
-  std::optional<LogCursor> TakeNext() EXCLUDES(mutex_);
-  // Makes a ready, unwritten zone kSyncs, for sync blocks (wal/sync_area.h); it stays so until Close, or for the rest of the
-  // mount.
-  std::optional<LogCursor> TakeForSyncs() EXCLUDES(mutex_);
+  // kFrames: makes the next ready zone kCurrent. kSyncs: makes a ready, unwritten zone kSyncs, for sync blocks
+  // (wal/sync_area.h); it stays so until Close, or for the rest of the mount.
+  enum class Use { kFrames, kSyncs };
+  std::optional<LogCursor> TakeReady(Use use = Use::kFrames) EXCLUDES(mutex_);
   // `bytes` were written to the current zone. Adds `live` to its live frames. Closes the zone if it is
   // full.
   void NoteWritten(ZoneId zone, std::uint64_t bytes, LiveFrames live) EXCLUDES(mutex_);
@@ -168,10 +140,6 @@ class LogZones {
       EXCLUDES(mutex_);
   // The caller passes each zone that it gets to EndRelease.
   std::vector<ZoneId> TakeDead() EXCLUDES(mutex_);
-  // Closes the current zones but the one taken last. The caller finishes each that it gets, and passes it to EndClose;
-  // until then it is not released.
-  std::vector<ZoneId> TakeIdle() EXCLUDES(mutex_);
-  void EndClose(ZoneId zone) EXCLUDES(mutex_);
   // kSpare: only if another zone is ready or current.
   enum class Unwritten { kAny, kSpare };
   std::optional<ZoneId> TakeUnwritten(Unwritten which = Unwritten::kAny) EXCLUDES(mutex_);
@@ -193,27 +161,21 @@ class LogZones {
     std::uint64_t written = 0;
     LiveFrames live;
     State state = State::kReady;
-    bool releasing =
-        false;             // from TakeDead or TakeUnwritten until EndRelease, or from TakeIdle until EndClose
-    bool cleaned = false;  // reclaim has moved frames out of it
+    bool releasing = false;  // from TakeDead or TakeUnwritten until EndRelease
+    bool cleaned = false;    // reclaim has moved frames out of it
   };
 
   // The first of ready_ without frames; ready_.end() if there is none.
   std::deque<ZoneId>::const_iterator FindUnwritten() const REQUIRES(mutex_);
-  bool MayOpenAnother() const REQUIRES(mutex_);
-  LogCursor Take(std::deque<ZoneId>::const_iterator ready, State state) REQUIRES(mutex_);
-  LogCursor CursorOf(ZoneId id) const REQUIRES(mutex_);
 
   const ZonedDevice& device_;
   ZoneManager& manager_;
   const Uuid volume_;
-  const LogSpreading spreading_;
 
   mutable Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;  // for AwaitWork
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
-  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);    // kReady zones that are not being released
-  std::deque<ZoneId> current_ GUARDED_BY(mutex_);  // kCurrent zones; back: the one taken last
+  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);  // kReady zones that are not being released
   Phase phase_ GUARDED_BY(mutex_) = Phase::kMounting;
   bool may_release_ GUARDED_BY(mutex_) = false;  // all live frames are counted or pinned
   bool woken_ GUARDED_BY(mutex_) = false;

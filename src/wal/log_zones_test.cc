@@ -22,7 +22,7 @@ class LogZonesOfAFullDevice : public testing::Test {
                                     {.log = {}, .reclaims = true, .headroom = true});
     EXPECT_TRUE(manager_->Start().ok());
     zone_ = *manager_->LendLogZone(ZoneTestRig::Soon());
-    zones_.emplace(rig_.device, *manager_, Uuid::Generate(), LogSpreading{});
+    zones_.emplace(rig_.device, *manager_, Uuid::Generate());
     zones_->Add({.zone = zone_, .generation = 1, .salt = 1}, kZone);
     zones_->Start();
     const auto sink = MakeZoneExtentSink(*manager_);
@@ -52,7 +52,7 @@ class LogZonesOfAFullDevice : public testing::Test {
 
 // Otherwise writers get "no space" by a verdict from before the zone had dead frames.
 TEST_F(LogZonesOfAFullDevice, AFilledZoneIsAReasonToSearchAgain) {
-  ASSERT_TRUE(zones_->TakeNext());
+  ASSERT_TRUE(zones_->TakeReady());
   Answer();
   zones_->NoteWritten(zone_, kZone - kTestBlock, {});
   EXPECT_FALSE(Need()) << "the zone is still written";
@@ -75,7 +75,7 @@ TEST_F(LogZonesOfAFullDevice, TheOnlyZoneThatTheLogCanWriteIsNoSpare) {
   EXPECT_FALSE(zones_->TakeUnwritten(LogZones::Unwritten::kSpare));
   zones_->Add({.zone = ZoneId(zone_.value + 1), .generation = 2, .salt = 2}, kZone);
   EXPECT_EQ(spare_bytes(), kZone);
-  ASSERT_TRUE(zones_->TakeNext());
+  ASSERT_TRUE(zones_->TakeReady());
   zones_->NoteWritten(zone_, kTestBlock, {});
   EXPECT_EQ(spare_bytes(), kZone);
   EXPECT_TRUE(zones_->TakeUnwritten(LogZones::Unwritten::kSpare));
@@ -83,7 +83,7 @@ TEST_F(LogZonesOfAFullDevice, TheOnlyZoneThatTheLogCanWriteIsNoSpare) {
 }
 
 TEST_F(LogZonesOfAFullDevice, AZoneThatIsClosedEarlyIsToo) {
-  ASSERT_TRUE(zones_->TakeNext());
+  ASSERT_TRUE(zones_->TakeReady());
   Answer();
   zones_->Close(zone_);
   EXPECT_TRUE(Need());

@@ -29,10 +29,10 @@ std::optional<SyncArea::Pair> SyncArea::Take() {
 
 // Waits for nothing: without a zone, syncs go to the log as on other devices.
 Result<LogCursor> SyncArea::OpenZone() {
-  std::optional<LogCursor> cursor = deps_.log_zones->TakeForSyncs();
+  std::optional<LogCursor> cursor = deps_.log_zones->TakeReady(LogZones::Use::kSyncs);
   if (!cursor) {
     ZENFS_RETURN_IF_ERROR(deps_.supply->AllocateOne(Deadline::After(std::chrono::seconds(0))));
-    cursor = deps_.log_zones->TakeForSyncs();
+    cursor = deps_.log_zones->TakeReady(LogZones::Use::kSyncs);
     if (!cursor) return Fail(Code::kNoSpace, "the log's writer took the zone");
   }
   Status opened = deps_.allocations->MarkSync(cursor->zone, BytesIn(*cursor));

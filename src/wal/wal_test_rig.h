@@ -80,8 +80,7 @@ class WalRig : public LogZoneAllocations {
                                                     .space_wait = std::chrono::seconds(30),
                                                     .sending = sending,
                                                     .depth = depth,
-                                                    .sync_blocks = sync_blocks,
-                                                    .spread = spread});
+                                                    .sync_blocks = sync_blocks});
     for (const auto& [id, zone] : now.log_zones()) log->Adopt(zone, report[id.value]);
     if (recover) recover();
     log->FinishSpares();
@@ -218,8 +217,7 @@ class WalRig : public LogZoneAllocations {
   // A manager that has adopted the log zones.
   std::unique_ptr<ZoneManager> MakeManager(const std::vector<ZoneInfo>& report,
                                            const ZoneManager::Options& options) const {
-    SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
-    plan.GiveToLog(spread - 1);
+    const SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
     auto manager = ZoneManager::Create(device, plan, report, options).value();
     const State now = state();
     for (const auto& [id, zone] : now.log_zones()) manager->AdoptLogZone(id);
@@ -285,8 +283,7 @@ class WalRig : public LogZoneAllocations {
   WalSending sending = WalSending::kAuto;
   std::uint32_t depth = 16;
   bool sync_blocks = false;
-  std::uint32_t spread = 1;  // zones that are written in turns
-  bool reclaims = false;     // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
+  bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
   std::function<void()> recover;           // writes in Mount, before there are files
   ZonedDevice* device_of_files = nullptr;  // files read from it; null: from `device`
   std::unique_ptr<ZoneManager> zones;

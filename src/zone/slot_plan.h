@@ -10,8 +10,6 @@
 // A volume with two copies of its metadata log (metalog/metazones.h) has two slots more for metadata and for the switch, and
 // data has two less; it has them only if the limit is 8 or more.
 //
-// A log that is spread over several zones (zone/spread.h) takes a slot of data for each but the first (GiveToLog).
-//
 // On a device with random write areas, and 7 or more zones, the log has a second one: then data has limit - 5.
 //
 // Of two joined devices (Geometry::log_zones) these are the limits of the main one. The log needs none of them: the limit
@@ -40,11 +38,6 @@ struct SlotPlan {
 
   // True if copies of live data may keep one more zone active and open than `data` and `open_data`.
   bool reclaim_has_slot() const { return !switch_and_reclaim_share; }
-  // Gives slots of data to the log. Precondition: zones < open_data.
-  void GiveToLog(std::uint32_t zones) {
-    data -= zones;
-    open_data -= zones;
-  }
 
   friend bool operator==(const SlotPlan&, const SlotPlan&) = default;
 };

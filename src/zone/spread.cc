@@ -16,10 +16,6 @@ constexpr std::uint32_t kZones = 24;
 constexpr std::uint32_t kGroups = 8;
 constexpr std::uint32_t kLeastGroupsOfDevice = 32;
 
-// The log leaves most of the slots and zones of a small device to data.
-constexpr std::uint32_t kLogPartOfSlots = 4;
-constexpr std::uint32_t kLogPartOfDevice = 16;
-
 constexpr std::uint64_t kUnit = 128 << 10;
 constexpr std::uint64_t kLeastTurns = 16;  // in which a zone is filled
 
@@ -37,12 +33,6 @@ bool HasManySmallZones(const Geometry& geometry) {
 std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan) {
   if (!HasManySmallZones(geometry)) return 1;
   return std::max(1U, std::min({kZones, plan.data / kGroups, geometry.main_zones() / kLeastGroupsOfDevice}));
-}
-
-std::uint32_t LogSpread(const Geometry& geometry, const SlotPlan& plan, std::uint32_t spread) {
-  if (geometry.log_zones != 0) return 1;
-  return std::max(1U, std::min({(spread + 1) / 2, plan.open_data / kLogPartOfSlots,
-                                geometry.main_zones() / kLogPartOfDevice}));
 }
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-// Over how many zones the data of one file, and the frames of all logs, are spread.
+// Over how many zones the data of one file is spread.
 //
 // On most drives one zone takes the whole bandwidth of the drive, and a file is written to one zone after the other. On drives of small
 // zones a zone has one die, or a few, and a fraction of the bandwidth. There a file goes to several zones in turns, SpreadUnit
@@ -24,9 +24,5 @@ inline constexpr std::uint32_t kSpreadMax = 64;
 // For a device whose kind of zones is known by its limits only: 1 unless it has many active zones, all small. No drive says how
 // fast a zone is. `plan`: of the device, whose slots several files share.
 [[nodiscard]] std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan);
-
-// Over how many zones the frames of logs are spread, if a file is spread over `spread`: half as many, since a database writes its log
-// once and its data more often. A second device is chosen for its logs: there, one zone. `plan`: with one zone for the log.
-[[nodiscard]] std::uint32_t LogSpread(const Geometry& geometry, const SlotPlan& plan, std::uint32_t spread);
 
 }  // namespace zenfs

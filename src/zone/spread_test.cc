@@ -33,20 +33,6 @@ TEST(DefaultSpreadTest, OnlyDrivesOfManySmallZonesSpread) {
   EXPECT_EQ(SpreadOn(DeviceOf(16, 128, 384)), 1U);
 }
 
-TEST(DefaultSpreadTest, LogsGoToHalfAsManyZonesAndLeaveMostSlotsToData) {
-  const auto spread_of_logs = [](Geometry geometry, std::uint32_t spread) {
-    return LogSpread(geometry, *PlanSlots(geometry, "device"), spread);
-  };
-  EXPECT_EQ(spread_of_logs(DeviceOf(40'000, 128, 384), 24), 12U);
-  EXPECT_EQ(spread_of_logs(DeviceOf(40'000, 128, 384), 1), 1U);
-  EXPECT_EQ(spread_of_logs(DeviceOf(1000, 16, 14), 24), 2U) << "10 slots of data";
-  EXPECT_EQ(spread_of_logs(DeviceOf(1000, 16, kFewestSlots), 24), 1U);
-  EXPECT_EQ(spread_of_logs(DeviceOf(48, 16, 0), 24), 3U) << "a small device";
-  Geometry pair = DeviceOf(40'000, 128, 384);
-  pair.log_zones = 8;
-  EXPECT_EQ(spread_of_logs(pair, 24), 1U) << "a second device";
-}
-
 TEST(DefaultSpreadTest, AZoneIsFilledInSixteenTurnsAtLeast) {
   EXPECT_EQ(SpreadUnit(DeviceOf(100, 128, 384)), 128U << 10);
   EXPECT_EQ(SpreadUnit(DeviceOf(100, 1, 14)), 64U << 10);

@@ -179,11 +179,6 @@ SpaceReport ZoneManager::Space() const {
   return shared_.pool.Space();
 }
 
-bool ZoneManager::IsShortOfEmptyZones() const {
-  MutexLock lock(shared_.mutex);
-  return shared_.pool.IsShortOfEmptyZones();
-}
-
 ZoneStatus ZoneManager::Zone(ZoneId zone) const {
   MutexLock lock(shared_.mutex);
   return shared_.pool.Zone(zone);

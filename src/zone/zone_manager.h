@@ -125,8 +125,6 @@ class ZoneManager {
   // this error.
   Status health() const EXCLUDES(shared_.mutex);
   SpaceReport Space() const EXCLUDES(shared_.mutex);
-  // True if few zones are empty, or data has little room beyond the headroom.
-  bool IsShortOfEmptyZones() const EXCLUDES(shared_.mutex);
   std::vector<ZoneStatus> Zones() const EXCLUDES(shared_.mutex);
   ZoneStatus Zone(ZoneId zone) const EXCLUDES(shared_.mutex);
   // Descriptions of all broken invariants; empty if all hold.

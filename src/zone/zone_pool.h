@@ -43,7 +43,6 @@ class ZonePool {
 
   // --- reports ---
   SpaceReport Space() const;
-  bool IsShortOfEmptyZones() const { return !phases_.HasRoom(); }
   ZoneStatus Zone(ZoneId zone) const;
   std::vector<ZoneStatus> Zones() const;
 
