@@ -42,8 +42,10 @@ void LogSpace::ResetSyncZones() {
 void LogSpace::FinishSpares() {
   const Geometry& geometry = device_.geometry();
   if ((geometry.log_zones != 0 ? geometry.log_max_active : geometry.max_active) == 0) return;
-  // A zone that cannot be finished keeps its slot until it is released.
-  for (const ZoneId zone : zones_.CloseSpares()) IgnoreError(device_.Finish(zone));
+  for (const ZoneId zone : zones_.CloseSpares()) {
+    IgnoreError(device_.Finish(zone));  // else it keeps its slot until it is released
+    zones_.EndClose(zone);
+  }
 }
 
 }  // namespace zenfs

@@ -46,8 +46,14 @@ std::vector<ZoneId> LogZones::CloseSpares() {
   for (const ZoneId spare : spares) {
     std::erase(ready_, spare);
     zones_.at(spare).state = State::kClosed;
+    zones_.at(spare).releasing = true;
   }
   return spares;
+}
+
+void LogZones::EndClose(ZoneId zone) {
+  MutexLock lock(mutex_);
+  zones_.at(zone).releasing = false;
 }
 
 void LogZones::MayRelease() {

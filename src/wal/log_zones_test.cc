@@ -82,6 +82,17 @@ TEST_F(LogZonesOfAFullDevice, TheOnlyZoneThatTheLogCanWriteIsNoSpare) {
   EXPECT_EQ(spare_bytes(), 0U);
 }
 
+// The collector may already run during a mount.
+TEST_F(LogZonesOfAFullDevice, AZoneThatIsBeingFinishedIsNotReleased) {
+  zones_->Add({.zone = ZoneId(zone_.value + 1), .generation = 2, .salt = 2}, kZone, kTestBlock);
+  zones_->Add({.zone = ZoneId(zone_.value + 2), .generation = 3, .salt = 3}, kZone, 2 * kTestBlock);
+  const std::vector<ZoneId> closed = zones_->CloseSpares();
+  ASSERT_EQ(closed, std::vector<ZoneId>{ZoneId(zone_.value + 2)});
+  EXPECT_TRUE(zones_->TakeDead().empty());
+  zones_->EndClose(closed.front());
+  EXPECT_EQ(zones_->TakeDead(), closed);
+}
+
 TEST_F(LogZonesOfAFullDevice, AZoneThatIsClosedEarlyIsToo) {
   ASSERT_TRUE(zones_->TakeReady());
   Answer();
