@@ -67,6 +67,7 @@ class Replay {
                        .frame_bytes = frame.device_bytes,
                        .in_sync_block = frame.in_sync_block,
                        .skipped = from - frame.file_offset});
+    last_found_ = out_.index.pieces().back().place + out_.index.pieces().back().length;
     out_.zones[frame.zone] += frame.device_bytes;
     if (sealed_) return;  // the time in the record is later
     out_.mtime_seconds = DecodeFrameTime(frame.time, out_.mtime_seconds).value_or(out_.mtime_seconds);
@@ -81,16 +82,12 @@ class Replay {
         {.file = record_.id, .from = from, .to = to, .sequence = sequence, .near = Near(sequence)});
   }
 
-  // The end of the last frame found so far, else the start of the first frame at or behind `sequence`.
-  std::optional<DeviceOffset> Near(std::uint64_t sequence) const {
-    if (!out_.index.pieces().empty()) {
-      for (auto piece = out_.index.pieces().rbegin(); piece != out_.index.pieces().rend(); ++piece) {
-        if (!piece->damaged && piece->sequence != 0) return piece->place + piece->length;
-      }
-    }
-    const auto next =
-        std::ranges::find_if(frames_, [&](const ScannedFrame& f) { return f.sequence >= sequence; });
-    return next == frames_.end() ? std::nullopt : std::optional(next->payload);
+  // The end of the last frame found so far, else the start of the first frame at or behind `sequence`. An image may claim a million
+  // lost windows, so the search goes on where the last one ended: sequences do not decrease.
+  std::optional<DeviceOffset> Near(std::uint64_t sequence) {
+    if (last_found_) return last_found_;
+    while (behind_ < frames_.size() && frames_[behind_].sequence < sequence) ++behind_;
+    return behind_ == frames_.size() ? std::nullopt : std::optional(frames_[behind_].payload);
   }
 
   // Takes frames [first, last] of a window that ends at `end`. All of them were written, so missing bytes
@@ -154,6 +151,8 @@ class Replay {
   const std::uint64_t epoch_;
   std::vector<ScannedFrame> frames_;
   bool sealed_ = true;  // frames being taken are in sealed windows
+  std::optional<DeviceOffset> last_found_;
+  std::size_t behind_ = 0;  // all frames before this one have lower sequences than those that were lost
   ReplayedLog out_;
 };
 

@@ -251,5 +251,16 @@ TEST(LogReplayTest, OpenWindowWhoseFirstPartWasCleanedBeginsBehindTheExtents) {
   EXPECT_TRUE(log.damage.empty());
 }
 
+// Metadata may claim them without a frame: 17 bytes each, and a mount must not take hours for it.
+TEST(LogReplayTest, AMillionLostWindowsTakeATimeInProportion) {
+  constexpr std::uint64_t kWindows = 1'000'000;
+  std::vector<LogWindow> windows;
+  for (std::uint64_t i = 1; i <= kWindows; ++i) windows.push_back({1, i, i, i});
+  const ReplayedLog log =
+      ReplayLog(Record(std::move(windows), kWindows + 1), kEpoch, {Frame(kWindows, 0, 2)});
+  EXPECT_EQ(log.damage.size(), kWindows);
+  EXPECT_EQ(log.damage.back().near, Frame(kWindows, 0, 2).payload);
+}
+
 }  // namespace
 }  // namespace zenfs
