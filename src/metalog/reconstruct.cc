@@ -50,6 +50,7 @@ class Reconstruction {
   struct Place {
     const ScannedGeneration* generation = nullptr;
     const MetadataFrame* frame = nullptr;
+    std::uint64_t last = 0;  // of these commits
   };
 
   // Finds the frame of each commit; the newest generation that has the commit wins. Commits of a generation after the next
@@ -59,18 +60,39 @@ class Reconstruction {
     for (auto g = scan_.generations.rbegin(); g != scan_.generations.rend(); ++g) {
       for (const MetadataFrame& frame : g->frames) {
         if (frame.kind != FrameKind::kCommit || frame.last_sequence > cutoff) continue;
-        for (std::uint64_t s = frame.first_sequence; s <= frame.last_sequence; ++s) {
-          commits_.try_emplace(s, Place{&*g, &frame});
-        }
+        IndexUnknown(frame.first_sequence, {&*g, &frame, frame.last_sequence});
       }
       if (g->complete_sequence) cutoff = std::min(cutoff, *g->complete_sequence);
     }
   }
 
-  std::uint64_t Reach(std::uint64_t sequence) const {
-    for (auto it = commits_.upper_bound(sequence); it != commits_.end() && it->first == sequence + 1; ++it) {
-      ++sequence;
+  // Those of [first, place.last] that no newer generation has. Ranges, not commits: a frame may claim millions.
+  void IndexUnknown(std::uint64_t first, const Place& place) {
+    while (first <= place.last) {
+      const auto at = Behind(first - 1);
+      if (at != commits_.end() && at->first <= first) {
+        first = at->second.last + 1;
+        continue;
+      }
+      Place part = place;
+      if (at != commits_.end()) part.last = std::min(part.last, at->first - 1);
+      commits_.emplace(first, part);
+      first = part.last + 1;
     }
+  }
+
+  using Commits = std::map<std::uint64_t, Place>;
+  // The first range that has a commit behind `sequence`.
+  Commits::const_iterator Behind(std::uint64_t sequence) const {
+    const auto next = commits_.upper_bound(sequence);
+    if (next == commits_.begin()) return next;
+    const auto before = std::prev(next);
+    return before->second.last > sequence ? before : next;
+  }
+
+  std::uint64_t Reach(std::uint64_t sequence) const {
+    for (auto it = Behind(sequence); it != commits_.end() && it->first <= sequence + 1; ++it)
+      sequence = it->second.last;
     return sequence;
   }
 
@@ -140,18 +162,19 @@ class Reconstruction {
 
   Status ApplyCommits() {
     const std::uint64_t reaches = Reach(out_.sequence);
-    const MetadataFrame* in_hand = nullptr;
     std::uint64_t last = out_.sequence;
-    for (auto it = commits_.upper_bound(out_.sequence); it != commits_.end(); ++it) {
-      const auto& [sequence, place] = *it;
-      if (sequence != last + 1) out_.lost.push_back({last + 1, sequence - 1});
-      last = sequence;
-      if (sequence > reaches) ++out_.applied_behind;
-      if (place.frame != in_hand) ZENFS_RETURN_IF_ERROR(Load(place));
-      in_hand = place.frame;
-      const std::uint64_t member = sequence - place.frame->first_sequence;
-      if (member >= members_.size()) continue;  // the frame's count is wrong; no writer makes such a frame
-      for (const Edit& edit : members_[member]) Note(edit);
+    for (auto it = Behind(last); it != commits_.end(); ++it) {
+      const auto& [begin, place] = *it;
+      const std::uint64_t first = std::max(begin, last + 1);
+      if (first != last + 1) out_.lost.push_back({last + 1, first - 1});
+      last = place.last;
+      out_.applied_behind += last - std::min(last, std::max(first - 1, reaches));
+      ZENFS_RETURN_IF_ERROR(Load(place));
+      // If the frame's count is wrong, it has fewer. No writer makes such a frame.
+      const std::uint64_t end = std::min(last + 1, place.frame->first_sequence + members_.size());
+      for (std::uint64_t sequence = first; sequence < end; ++sequence) {
+        for (const Edit& edit : members_[sequence - place.frame->first_sequence]) Note(edit);
+      }
     }
     if (last < out_.highest_sequence) out_.lost.push_back({last + 1, out_.highest_sequence});
     out_.sequence = reaches;
@@ -190,7 +213,7 @@ class Reconstruction {
   ZonedDevice& device_;
   const Superblock& superblock_;
   const MetadataScan& scan_;
-  std::map<std::uint64_t, Place> commits_;
+  Commits commits_;                         // by the first of each range; the ranges do not overlap
   std::vector<std::vector<Edit>> members_;  // commits of the last frame loaded
   std::vector<ZoneId> used_;
   Reconstructed out_;
