@@ -18,6 +18,12 @@ set(ZENFS_TEST_FLAGS "" CACHE STRING "Compiler options of the test programs alon
 option(ZENFS_PRECOMPILE "Compile each file of layers and plugin by itself, the headers of libraries once" OFF)
 set(ZENFS_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 
+# An object does not depend on the folder where it is built: the plugin for another RocksDB finds the layers in the cache.
+if(CMAKE_CXX_COMPILER_LAUNCHER STREQUAL "ccache")
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=true
+    CCACHE_SLOPPINESS=pch_defines,time_macros ccache)  # or it caches nothing where headers are precompiled
+endif()
+
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)

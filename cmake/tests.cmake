@@ -82,7 +82,7 @@ endfunction()
 function(zenfs_add_device_timing)
   set(sources ${ZENFS_DEVICE_TIMING_SOURCES})
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/tests/)
-  add_executable(zenfs_device_timing ${sources})
+  add_executable(zenfs_device_timing EXCLUDE_FROM_ALL ${sources})
   set_target_properties(zenfs_device_timing PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(zenfs_device_timing PRIVATE
     zenfs_emulator CLI11::CLI11 nlohmann_json::nlohmann_json zenfs_flags)
