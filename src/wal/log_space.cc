@@ -44,7 +44,7 @@ void LogSpace::FinishSpares() {
   if ((geometry.log_zones != 0 ? geometry.log_max_active : geometry.max_active) == 0) return;
   for (const ZoneId zone : zones_.CloseSpares()) {
     IgnoreError(device_.Finish(zone));  // else it keeps its slot until it is released
-    zones_.EndClose(zone);
+    zones_.EndRelease(zone, false);
   }
 }
 

@@ -51,11 +51,6 @@ std::vector<ZoneId> LogZones::CloseSpares() {
   return spares;
 }
 
-void LogZones::EndClose(ZoneId zone) {
-  MutexLock lock(mutex_);
-  zones_.at(zone).releasing = false;
-}
-
 void LogZones::MayRelease() {
   MutexLock lock(mutex_);
   may_release_ = true;

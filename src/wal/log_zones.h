@@ -98,10 +98,9 @@ class LogZones {
 
   // --- mount, before Start ---
   // Keeps one partly written zone: the current one, or else the one with the most room. Closes the others
-  // and returns them. The caller passes each to EndClose once it has finished it: a zone that is reset meanwhile would be full
-  // although it counts as empty.
+  // and returns them. The caller finishes each and passes it to EndRelease, not released: a zone that is reset meanwhile would
+  // be full although it counts as empty.
   std::vector<ZoneId> CloseSpares() EXCLUDES(mutex_);
-  void EndClose(ZoneId zone) EXCLUDES(mutex_);
   // Call this when all zones with live frames are pinned. From then on TakeDead takes other zones.
   void MayRelease() EXCLUDES(mutex_);
 
@@ -163,9 +162,8 @@ class LogZones {
     std::uint64_t written = 0;
     LiveFrames live;
     State state = State::kReady;
-    // From TakeDead or TakeUnwritten until EndRelease, and from CloseSpares until EndClose.
-    bool releasing = false;
-    bool cleaned = false;  // reclaim has moved frames out of it
+    bool releasing = false;  // from TakeDead, TakeUnwritten or CloseSpares until EndRelease
+    bool cleaned = false;    // reclaim has moved frames out of it
   };
 
   // The first of ready_ without frames; ready_.end() if there is none.

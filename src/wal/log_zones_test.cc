@@ -89,7 +89,7 @@ TEST_F(LogZonesOfAFullDevice, AZoneThatIsBeingFinishedIsNotReleased) {
   const std::vector<ZoneId> closed = zones_->CloseSpares();
   ASSERT_EQ(closed, std::vector<ZoneId>{ZoneId(zone_.value + 2)});
   EXPECT_TRUE(zones_->TakeDead().empty());
-  zones_->EndClose(closed.front());
+  zones_->EndRelease(closed.front(), false);
   EXPECT_EQ(zones_->TakeDead(), closed);
 }
 
