@@ -18,9 +18,9 @@ class VolumeSpreadTest : public VolumeTest {
     return content;
   }
   std::set<std::uint32_t> ZonesOf(const std::string& path) {
+    const FileLayout layout = *volume_->Layout(path);  // a temporary would not live as long as the loop
     std::set<std::uint32_t> zones;
-    for (const Extent& extent : volume_->Layout(path)->extents)
-      zones.insert(device_->geometry().ZoneOf(extent.place).value);
+    for (const Extent& extent : layout.extents) zones.insert(device_->geometry().ZoneOf(extent.place).value);
     return zones;
   }
 };
