@@ -15,6 +15,7 @@ set(ZENFS_TESTS_metalog
   metalog/metazones_test.cc
   metalog/pair_zones_test.cc
   metalog/probe_test.cc
+  metalog/zone_reader_test.cc
   metalog/reconstruct_test.cc
   metalog/replica_test.cc
 )

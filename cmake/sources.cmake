@@ -84,6 +84,7 @@ set(ZENFS_TESTS_metrics
 
 set(ZENFS_SOURCES_device
   device/checked_device.cc
+  device/claimed_crcs.cc
   device/copy_by_host.cc
   device/guarded_device.cc
   device/joined_device.cc
@@ -100,6 +101,7 @@ set(ZENFS_SOURCES_device
 )
 set(ZENFS_TESTS_device
   device/checked_device_test.cc
+  device/claimed_crcs_test.cc
   device/guarded_device_test.cc
   device/joined_device_test.cc
   device/metered_device_test.cc

@@ -1,5 +1,6 @@
 #include "format/frame.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/crc32c.h"
@@ -75,6 +76,27 @@ ParsedFrame ParseFrame(ByteView bytes, FrameSeed seed, std::uint32_t block_size,
   parsed.verdict = FrameVerdict::kValid;
   parsed.payload = bytes.subspan(parsed.header.header_bytes, parsed.header.payload_bytes);
   return parsed;
+}
+
+ParsedFrame ScanFrame(FrameSeed seed, std::uint32_t block_size, std::uint64_t limit,
+                      const std::function<ByteView(std::uint64_t)>& bytes_here,
+                      const std::function<KnownCrc(std::uint64_t)>& crc_behind) {
+  ByteView bytes = bytes_here(block_size);
+  bytes = bytes.first(std::min<std::size_t>(bytes.size(), block_size));
+  ParsedFrame frame = ParseFrame(bytes, seed, block_size, limit);
+  if (frame.verdict == FrameVerdict::kTooShort && frame.needed > block_size && bytes.size() == block_size) {
+    const std::uint64_t behind = frame.needed - block_size;
+    if (const KnownCrc crc = crc_behind(behind)) {
+      const std::uint32_t first_block = Crc32c(bytes.subspan(kCrcCoversFrom), seed.value);
+      const bool matches = Crc32cWhole(first_block, *crc, behind) == frame.header.crc;
+      frame.verdict = matches ? FrameVerdict::kValid : FrameVerdict::kDamaged;
+    } else {
+      frame = ParseFrame(bytes_here(frame.needed), seed, block_size, limit);
+    }
+  }
+  if (frame.verdict != FrameVerdict::kTooShort) frame.needed = 0;
+  frame.payload = {};
+  return frame;
 }
 
 }  // namespace zenfs

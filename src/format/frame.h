@@ -14,8 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/uuid.h"
 #include "model/units.h"
 
@@ -115,5 +117,12 @@ struct ParsedFrame {
 // `limit`.
 [[nodiscard]] ParsedFrame ParseFrame(ByteView bytes, FrameSeed seed, std::uint32_t block_size,
                                      std::uint64_t limit);
+
+// The same for a scan, which asks for each block whether a frame begins there, and needs no payload: `payload` stays empty.
+// `bytes_here(n)`: at least n bytes from here on, or all up to the end. `crc_behind(n)`: the CRC of n bytes from the second
+// block on; if it returns nothing, the bytes are asked for.
+[[nodiscard]] ParsedFrame ScanFrame(FrameSeed seed, std::uint32_t block_size, std::uint64_t limit,
+                                    const std::function<ByteView(std::uint64_t)>& bytes_here,
+                                    const std::function<KnownCrc(std::uint64_t)>& crc_behind);
 
 }  // namespace zenfs

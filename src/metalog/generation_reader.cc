@@ -71,22 +71,15 @@ bool GenerationReader::EnterPlace(std::span<const MetazoneHead> heads, std::vect
   return true;
 }
 
-ParsedFrame GenerationReader::FrameAt(std::uint64_t at, Copy& copy) const {
-  if (at >= copy.reader.end()) return {};
-  const std::uint64_t limit = copy.reader.end() - at;
-  ParsedFrame frame =
-      ParseFrame(copy.reader.View(at, layout_.block_size), copy.seed, layout_.block_size, limit);
-  if (frame.verdict == FrameVerdict::kTooShort) {
-    frame = ParseFrame(copy.reader.View(at, frame.needed), copy.seed, layout_.block_size, limit);
-  }
-  return frame;
-}
-
 Result<ParsedFrame> GenerationReader::NextFrame(std::vector<Copy>& copies) {
   ParsedFrame found;
   std::vector<ZoneId> without;
   for (Copy& copy : copies) {
-    const ParsedFrame frame = FrameAt(out_.position, copy);
+    ParsedFrame frame = copy.reader.FrameAt(out_.position, copy.seed);
+    if (frame.valid() && frame.header.epoch == out_.frames) {
+      frame = ParseFrame(copy.reader.View(out_.position, frame.header.BytesOnDevice(layout_.block_size)),
+                         copy.seed, layout_.block_size, copy.reader.end() - out_.position);
+    }
     if (!frame.valid() || frame.header.epoch != out_.frames) {
       without.push_back(copy.info.id);
     } else if (!found.valid()) {
@@ -213,7 +206,7 @@ Status GenerationReader::CheckTail(std::vector<Copy>& copies) {
   for (Copy& copy : copies) {
     for (std::uint64_t at = copy.reader.SkipZeros(out_.position); at < copy.reader.end();
          at = copy.reader.SkipZeros(at + layout_.block_size)) {
-      const ParsedFrame frame = FrameAt(at, copy);
+      const ParsedFrame frame = copy.reader.FrameAt(at, copy.seed);
       if (!frame.valid() || frame.header.epoch < out_.frames) continue;
       const std::uint64_t last =
           frame.header.kind == FrameKind::kCommit ? frame.header.sequence - 1 : frame.header.sequence;

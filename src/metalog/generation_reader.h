@@ -69,7 +69,6 @@ class GenerationReader {
   // Returns false if frames between the chain so far and this place are missing.
   bool EnterPlace(std::span<const MetazoneHead> heads, std::vector<Copy>& copies);
   Status ReadPlace(std::span<const MetazoneHead> heads);
-  ParsedFrame FrameAt(std::uint64_t at, Copy& copy) const;
   // The frame at the position, from the first copy that has it; invalid if none has.
   Result<ParsedFrame> NextFrame(std::vector<Copy>& copies);
   void NoteTail(std::span<const Copy> copies);

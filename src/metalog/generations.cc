@@ -106,11 +106,7 @@ Status Generations::RefuseIfCommitted(std::span<const MetazoneHead> heads, const
     const FrameSeed seed =
         FrameSeed::Of(superblock_.seed, head.info.id, head.header.generation, head.header.salt);
     for (std::uint64_t at = zone.SkipZeros(layout_.frames_at); at < zone.end();) {
-      const std::uint64_t limit = zone.end() - at;
-      ParsedFrame frame = ParseFrame(zone.View(at, layout_.block_size), seed, layout_.block_size, limit);
-      if (frame.verdict == FrameVerdict::kTooShort) {
-        frame = ParseFrame(zone.View(at, frame.needed), seed, layout_.block_size, limit);
-      }
+      const ParsedFrame frame = zone.FrameAt(at, seed);
       if (frame.valid() && frame.header.kind == FrameKind::kCommit &&
           frame.header.stable_sequence > older.sequence) {
         return Fail(

@@ -63,14 +63,10 @@ class ScanOfZone {
 
   // The frame at `at`, if it is valid for one of the keys.
   std::optional<MetadataFrame> FrameAt(std::uint64_t at) {
-    const std::uint64_t limit = reader_.end() - at;
     for (const GenerationKey& key : keys_) {
       const FrameSeed seed = FrameSeed::Of(superblock_.seed, out_.zone, key.generation, key.salt);
-      ParsedFrame frame = ParseFrame(reader_.View(at, layout_.block_size), seed, layout_.block_size, limit);
+      const ParsedFrame frame = reader_.FrameAt(at, seed);
       if (frame.verdict == FrameVerdict::kNotAFrame) return std::nullopt;
-      if (frame.verdict == FrameVerdict::kTooShort) {
-        frame = ParseFrame(reader_.View(at, frame.needed), seed, layout_.block_size, limit);
-      }
       const FrameHeader& header = frame.header;
       if (!frame.valid() || header.file_offset != key.generation) continue;
       const MetadataFrame scanned{

@@ -32,6 +32,14 @@ ByteView ZoneReader::View(std::uint64_t offset, std::uint64_t at_least) {
   return buffer_.View(skip, buffer_.size() - skip);
 }
 
+ParsedFrame ZoneReader::FrameAt(std::uint64_t offset, FrameSeed seed) {
+  if (offset >= end_) return {};
+  const std::uint32_t block = device_.geometry().block_size;
+  return ScanFrame(
+      seed, block, end_ - offset, [&](std::uint64_t bytes) { return View(offset, bytes); },
+      [&](std::uint64_t bytes) { return claimed_crcs_.Of(offset + block, bytes); });
+}
+
 std::uint64_t ZoneReader::SkipZeros(std::uint64_t offset) {
   const std::uint32_t block = device_.geometry().block_size;
   if (offset >= end_ || !IsZeros(View(offset, block).first(block))) return std::min(offset, end_);

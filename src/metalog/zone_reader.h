@@ -6,18 +6,23 @@
 #pragma once
 
 #include "base/aligned_buffer.h"
+#include "device/claimed_crcs.h"
 #include "device/zoned_device.h"
+#include "format/frame.h"
 
 namespace zenfs {
 
 class ZoneReader {
  public:
   // Reads within [0, end) of `zone`; `end` is a multiple of the block size. `device` must outlive this.
-  ZoneReader(ZonedDevice& device, ZoneId zone, std::uint64_t end) : device_(device), zone_(zone), end_(end) {}
+  ZoneReader(ZonedDevice& device, ZoneId zone, std::uint64_t end)
+      : device_(device), zone_(zone), end_(end), claimed_crcs_(device, device.geometry().ZoneStart(zone)) {}
 
   // Returns at least `at_least` bytes from `offset` (a multiple of the block size), or fewer at `end`. Valid until the next
   // call.
   ByteView View(std::uint64_t offset, std::uint64_t at_least);
+  // What ParseFrame says of the block at `offset`, but without the payload. `offset` is never lower than in the call before.
+  ParsedFrame FrameAt(std::uint64_t offset, FrameSeed seed);
   // The first block from `offset` on that may have other bytes than zeros, or `end`. For scans.
   std::uint64_t SkipZeros(std::uint64_t offset);
   // Comes nearer if the zone can't be read any more.
@@ -35,6 +40,7 @@ class ZoneReader {
   std::uint64_t buffer_offset_ = 0;
   std::uint64_t next_bytes_ = 0;  // to read at once, if the next read goes on behind the last one
   bool met_unreadable_ = false;
+  ClaimedCrcs claimed_crcs_;
 };
 
 }  // namespace zenfs

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/zeros.h"
+#include "device/claimed_crcs.h"
 #include "device/read_or_zeros.h"
 #include "model/number_limits.h"
 #include "wal/zone_window.h"
@@ -58,12 +59,12 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
       std::min(std::max(info.capacity, written), written + SyncBytes(device.geometry(), zone, info));
   const FrameSeed seed = FrameSeed::Of(volume, zone.zone, zone.generation, zone.salt);
   std::optional<ZoneWindow> window(std::in_place, device, info.start, from, length);
+  ClaimedCrcs claimed_crcs(device, info.start);
   std::uint64_t behind_last = from;
   for (std::uint64_t at = from; at < window->end();) {
-    ParsedFrame frame = ParseFrame(window->From(at, block), seed, block, length - at);
-    if (frame.verdict == FrameVerdict::kTooShort) {
-      frame = ParseFrame(window->From(at, frame.needed), seed, block, length - at);
-    }
+    const ParsedFrame frame = ScanFrame(
+        seed, block, length - at, [&](std::uint64_t bytes) { return window->From(at, bytes); },
+        [&](std::uint64_t bytes) { return claimed_crcs.Of(at + block, bytes); });
     if (!frame.valid()) {
       if (passed_over) passed_over(at, frame);
       const bool zeros = IsZeros(window->From(at, block).first(block));

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "device/forwarding_device.h"
+#include "device/read_or_zeros.h"
 #include "testing/crash_device.h"
 #include "testing/device_data.h"
 #include "wal/wal_test_rig.h"
@@ -150,6 +154,39 @@ TEST(LogScanTest, TornAndForeignBlocksBetweenFramesArePassedOver) {
   writer.Raw(torn.View());
   writer.Write(3, 9000);
   EXPECT_EQ(Sequences(Scan(*device)), (std::vector<std::uint64_t>{1, 3}));
+}
+
+// All blocks are known zeros, but each 256th. Counts the bytes that are read.
+class SparseDevice final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  std::uint64_t bytes_read = 0;
+
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    const std::uint64_t block = from.value / kTestBlock;
+    return block % 256 == 0 ? 0 : std::min(length, (256 - block % 256) * kTestBlock);
+  }
+  Status Read(DeviceOffset offset, ByteSpan into) override {
+    bytes_read += into.size();
+    return inner().Read(offset, into);
+  }
+};
+
+TEST(LogScanTest, ZerosThatAreNotInTheDeviceAreNotReadWhoeverClaimsThem) {
+  const auto device = CreateMemoryDevice(TestGeometry(4, 4096));  // 16 MiB each
+  FrameWriter writer(*device);
+  AlignedBuffer piece(256 * kTestBlock);
+  piece.Resize(piece.capacity());
+  std::ranges::fill(piece.Span(), std::byte{});
+  for (std::uint32_t mib = 15; mib > 0; --mib) {
+    const FrameHeader header{.payload_bytes = mib << 20, .owner = 5, .sequence = 2};
+    std::memcpy(piece.data(), &header, sizeof header);
+    writer.Raw(piece.View());
+  }
+  writer.Write(3, 100);
+  SparseDevice sparse(*device);
+  EXPECT_EQ(Sequences(Scan(sparse)), (std::vector<std::uint64_t>{3}));
+  EXPECT_LE(sparse.bytes_read, 16 * 3 * kScanStepBytes);
 }
 
 TEST(LogScanTest, UnreadableBlockCostsOnlyItsFrame) {
