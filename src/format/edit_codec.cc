@@ -321,30 +321,47 @@ std::string EditListBuilder::Take() {
   return list;
 }
 
-Result<std::vector<Edit>> DecodeEdits(Decoder& decoder) {
-  std::vector<Edit> edits;
-  const std::uint64_t count = decoder.Count(kMinEditBytes);
-  for (std::uint64_t i = 0; i < count && decoder.ok(); ++i) {
-    const auto tag = static_cast<Tag>(decoder.Varint());
-    const std::string_view bytes = decoder.String();
-    if (!decoder.ok()) break;
-    Body body(AsBytes(bytes));
-    ZENFS_ASSIGN_OR_RETURN(Edit edit, DecodeBody(tag, body));
-    if (!body.Complete()) {
-      return Fail(Code::kCorruption,
-                  fmt::format("edit {} of {} with tag {} has an invalid body of {} bytes", i + 1, count,
-                              static_cast<std::uint64_t>(tag), bytes.size()));
-    }
-    edits.push_back(std::move(edit));
+EditListReader::EditListReader(Decoder& decoder) : decoder_(decoder), count_(decoder.Count(kMinEditBytes)) {}
+
+Result<Edit*> EditListReader::Next() {
+  if (status_.ok()) status_ = ReadOne();
+  if (!status_.ok()) return Fail(status_.error());
+  return edit_ ? &*edit_ : nullptr;
+}
+
+Status EditListReader::ReadOne() {
+  edit_.reset();
+  if (decoder_.ok() && read_ == count_) return {};
+  const auto tag = static_cast<Tag>(decoder_.Varint());
+  const std::string_view bytes = decoder_.String();
+  if (!decoder_.ok()) return Fail(Code::kCorruption, "a list of edits ends too early");
+  ++read_;
+  Body body(AsBytes(bytes));
+  ZENFS_ASSIGN_OR_RETURN(edit_, DecodeBody(tag, body));
+  if (!body.Complete()) {
+    return Fail(Code::kCorruption, fmt::format("edit {} of {} with tag {} has an invalid body of {} bytes",
+                                               read_, count_, static_cast<std::uint64_t>(tag), bytes.size()));
   }
-  if (!decoder.ok()) return Fail(Code::kCorruption, "a list of edits ends too early");
-  return edits;
+  return {};
+}
+
+Status DecodeList(ByteView bytes, const std::function<Status(EditListReader&)>& take) {
+  Decoder decoder(bytes);
+  EditListReader list(decoder);
+  ZENFS_RETURN_IF_ERROR(take(list));
+  if (!decoder.AtEnd()) return Fail(Code::kCorruption, "extra bytes after a list of edits");
+  return {};
 }
 
 Result<std::vector<Edit>> DecodeEdits(ByteView bytes) {
-  Decoder decoder(bytes);
-  ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(decoder));
-  if (!decoder.AtEnd()) return Fail(Code::kCorruption, "extra bytes after a list of edits");
+  std::vector<Edit> edits;
+  ZENFS_RETURN_IF_ERROR(DecodeList(bytes, [&](EditListReader& list) -> Status {
+    for (;;) {
+      ZENFS_ASSIGN_OR_RETURN(Edit * edit, list.Next());
+      if (edit == nullptr) return {};
+      edits.push_back(std::move(*edit));
+    }
+  }));
   return edits;
 }
 

@@ -8,6 +8,8 @@
 // Errors: kNotSupported for an unknown tag, which the text names; otherwise kCorruption.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,8 +39,27 @@ class EditListBuilder {
   std::uint64_t count_ = 0;
 };
 
-// Decodes one list and moves `decoder` to its end.
-[[nodiscard]] Result<std::vector<Edit>> DecodeEdits(Decoder& decoder);
+// Decodes one list edit by edit, in the memory of one edit, and so moves `decoder` to its end. `decoder` must outlive it.
+class EditListReader {
+ public:
+  explicit EditListReader(Decoder& decoder);
+  // The next edit, which is valid until the next call and may be moved from; null after the last one. After an error the
+  // same error again.
+  [[nodiscard]] Result<Edit*> Next();
+  const Status& status() const { return status_; }
+
+ private:
+  Status ReadOne();
+
+  Decoder& decoder_;
+  const std::uint64_t count_;
+  std::uint64_t read_ = 0;
+  std::optional<Edit> edit_;
+  Status status_;
+};
+
+// Gives `take` the one list that `bytes` is. It must read the list to its end, or return an error, which ends the decoding.
+[[nodiscard]] Status DecodeList(ByteView bytes, const std::function<Status(EditListReader&)>& take);
 
 // Decodes one list; `bytes` must end with it.
 [[nodiscard]] Result<std::vector<Edit>> DecodeEdits(ByteView bytes);

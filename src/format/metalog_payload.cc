@@ -132,16 +132,15 @@ std::string EncodeCommit(std::span<const std::string* const> members) {
   return out;
 }
 
-Result<std::vector<std::vector<Edit>>> DecodeCommit(ByteView payload) {
+Status DecodeCommit(ByteView payload, const std::function<Status(EditListReader&)>& member) {
   Decoder in(payload);
-  std::vector<std::vector<Edit>> members;
   const std::uint64_t count = in.Count(1);
   for (std::uint64_t i = 0; i < count; ++i) {
-    ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(in));
-    members.push_back(std::move(edits));
+    EditListReader list(in);
+    ZENFS_RETURN_IF_ERROR(member(list));
   }
   if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a commit frame of invalid length");
-  return members;
+  return {};
 }
 
 }  // namespace zenfs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,8 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "format/edit_codec.h"
 #include "format/frame.h"
-#include "model/edit.h"
 
 namespace zenfs {
 
@@ -82,6 +83,7 @@ struct FoundSwitchComplete {
 // A commit frame: varint count, then one list of edits for each grouped commit. `members`: lists
 // made by EncodeEdits.
 [[nodiscard]] std::string EncodeCommit(std::span<const std::string* const> members);
-[[nodiscard]] Result<std::vector<std::vector<Edit>>> DecodeCommit(ByteView payload);
+// Gives `member` the list of each, in order. It must read the list to its end, or return an error, which ends the decoding.
+[[nodiscard]] Status DecodeCommit(ByteView payload, const std::function<Status(EditListReader&)>& member);
 
 }  // namespace zenfs

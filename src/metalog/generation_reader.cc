@@ -20,10 +20,13 @@ std::string GenerationReader::where_it_ended() const {
                      out_.position);
 }
 
+std::string GenerationReader::Here() const {
+  return fmt::format("{}: metadata log generation {}, frame {} in zone {} at byte {}", device_.name(),
+                     out_.generation, out_.frames, zone_.value, out_.position);
+}
+
 Error GenerationReader::Corrupt(const std::string& what) const {
-  return Error(Code::kCorruption,
-               fmt::format("{}: metadata log generation {}, frame {} in zone {} at byte {}: {}",
-                           device_.name(), out_.generation, out_.frames, zone_.value, out_.position, what));
+  return Error(Code::kCorruption, what).With(Here());
 }
 
 Result<bool> GenerationReader::Read(const std::vector<MetazoneHead>& chain) {
@@ -48,6 +51,7 @@ Result<bool> GenerationReader::Read(const std::vector<MetazoneHead>& chain) {
     entered += heads.size();
     ZENFS_RETURN_IF_ERROR(ReadPlace(heads));
   }
+  if (Status tree = out_.state.CheckMoved(); !tree.ok()) return Fail(Corrupt(tree.error().text()));
   read_everything_ = read_everything_ && entered == chain.size();
   return complete_;
 }
@@ -126,7 +130,7 @@ Status GenerationReader::ReadPlace(std::span<const MetazoneHead> heads) {
   while (out_.position < end) {
     ZENFS_ASSIGN_OR_RETURN(const ParsedFrame frame, NextFrame(copies));
     if (!frame.valid()) break;
-    ZENFS_RETURN_IF_ERROR(Carry(frame));
+    if (Status carried = Carry(frame); !carried.ok()) return Fail(carried.error().With(Here()));
     out_.position += frame.header.BytesOnDevice(layout_.block_size);
     ++out_.frames;
   }
@@ -147,16 +151,12 @@ void GenerationReader::NoteTail(std::span<const Copy> copies) {
 
 Status GenerationReader::Carry(const ParsedFrame& frame) {
   if (frame.header.kind != FrameKind::kCommit && frame.header.sequence != out_.sequence) {
-    return Fail(Corrupt(fmt::format("it claims to follow commit {}, but follows commit {}",
-                                    frame.header.sequence, out_.sequence)));
+    return Fail(Code::kCorruption, fmt::format("it claims to follow commit {}, but follows commit {}",
+                                               frame.header.sequence, out_.sequence));
   }
   switch (frame.header.kind) {
-    case FrameKind::kSnapshot: {
-      const auto edits = DecodeEdits(frame.payload);
-      if (!edits) return Fail(edits.error());
-      if (Status done = out_.state.Apply(*edits); !done.ok()) return Fail(Corrupt(done.error().text()));
-      return {};
-    }
+    case FrameKind::kSnapshot:
+      return DecodeList(frame.payload, [&](EditListReader& list) { return Replay(list); });
     case FrameKind::kCommit: return CarryCommit(frame);
     case FrameKind::kSwitchComplete: return CarrySwitchComplete(frame);
     case FrameKind::kSwitchBegin: {
@@ -164,37 +164,39 @@ Status GenerationReader::Carry(const ParsedFrame& frame) {
       out_.announced_copies = std::min(out_.announced_copies.value_or(copies), copies);
       return {};
     }
-    default: return Fail(Corrupt("a frame of a kind that does not belong here"));
+    default: return Fail(Code::kCorruption, "a frame of a kind that does not belong here");
   }
+}
+
+Status GenerationReader::Replay(EditListReader& list) {
+  return out_.state.Replay([&list]() -> Result<const Edit*> { return list.Next(); });
 }
 
 Status GenerationReader::CarryCommit(const ParsedFrame& frame) {
   if (frame.header.sequence != out_.sequence + 1) {
-    return Fail(Corrupt(frame.header.sequence <= out_.sequence
-                            ? fmt::format("commit {} is there twice", frame.header.sequence)
-                            : "missing: " + CommitsText(out_.sequence + 1, frame.header.sequence - 1)));
+    return Fail(Code::kCorruption,
+                frame.header.sequence <= out_.sequence
+                    ? fmt::format("commit {} is there twice", frame.header.sequence)
+                    : "missing: " + CommitsText(out_.sequence + 1, frame.header.sequence - 1));
   }
-  const auto members = DecodeCommit(frame.payload);
-  if (!members) return Fail(members.error());
-  for (const std::vector<Edit>& edits : *members) {
+  ZENFS_RETURN_IF_ERROR(DecodeCommit(frame.payload, [&](EditListReader& list) -> Status {
     ++out_.sequence;
-    if (Status done = out_.state.Apply(edits); !done.ok()) {
-      return Fail(Corrupt(fmt::format("commit {}: {}", out_.sequence, done.error().text())));
-    }
-  }
+    if (Status done = Replay(list); !done.ok())
+      return Fail(done.error().With(fmt::format("commit {}", out_.sequence)));
+    return {};
+  }));
   if (out_.sequence != frame.header.stable_sequence)
-    return Fail(Corrupt("a commit frame that miscounts its commits"));
+    return Fail(Code::kCorruption, "a commit frame that miscounts its commits");
   return {};
 }
 
 Status GenerationReader::CarrySwitchComplete(const ParsedFrame& frame) {
-  const auto record = DecodeSwitchComplete(frame.payload);
-  if (!record) return Fail(record.error());
-  if (complete_ || record->frames != out_.frames || record->sequence != out_.sequence ||
-      record->chain_index + 1 != out_.places) {
-    return Fail(
-        Corrupt(fmt::format("it claims to follow commit {} and frame {}, but replay ended at commit {}",
-                            record->sequence, record->frames, out_.sequence)));
+  ZENFS_ASSIGN_OR_RETURN(const SwitchComplete record, DecodeSwitchComplete(frame.payload));
+  if (complete_ || record.frames != out_.frames || record.sequence != out_.sequence ||
+      record.chain_index + 1 != out_.places) {
+    return Fail(Code::kCorruption,
+                fmt::format("it claims to follow commit {} and frame {}, but replay ended at commit {}",
+                            record.sequence, record.frames, out_.sequence));
   }
   complete_ = true;
   return {};

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "format/edit_codec.h"
 #include "format/frame.h"
 #include "format/metalog_payload.h"
 #include "metalog/metazones.h"
@@ -72,11 +73,14 @@ class GenerationReader {
   // The frame at the position, from the first copy that has it; invalid if none has.
   Result<ParsedFrame> NextFrame(std::vector<Copy>& copies);
   void NoteTail(std::span<const Copy> copies);
+  // Errors of these name neither the device nor the place.
   Status Carry(const ParsedFrame& frame);
+  Status Replay(EditListReader& list);
   Status CarryCommit(const ParsedFrame& frame);
   Status CarrySwitchComplete(const ParsedFrame& frame);
   // Fails if a valid frame follows the end of the log: the missing frames were durable then.
   Status CheckTail(std::vector<Copy>& copies);
+  std::string Here() const;
   Error Corrupt(const std::string& what) const;
 
   ZonedDevice& device_;

@@ -204,11 +204,11 @@ Status ReadScanned(ZonedDevice& device, const Superblock& superblock, const Scan
   ZoneReader reader(device, frame.zone, frame.at + frame.bytes);
   const FrameSeed seed = FrameSeed::Of(superblock.seed, frame.zone, generation.generation, generation.salt);
   const ParsedFrame parsed = ParseFrame(reader.View(frame.at, frame.bytes), seed, block, frame.bytes);
-  if (!parsed.valid()) {
-    return Fail(Code::kCorruption, fmt::format("{}: zone {}, byte {}: a frame that was valid is not any more",
-                                               device.name(), frame.zone.value, frame.at));
-  }
-  return use(parsed.payload);
+  const Status used = parsed.valid() ? use(parsed.payload)
+                                     : Fail(Code::kCorruption, "a frame that was valid is not any more");
+  if (used.ok()) return {};
+  return Fail(used.error().With(
+      fmt::format("{}: metadata zone {}, byte {}", device.name(), frame.zone.value, frame.at)));
 }
 
 std::string FlawText(const MetadataFlaw& flaw) {

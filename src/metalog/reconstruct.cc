@@ -151,12 +151,9 @@ class Reconstruction {
     for (const MetadataFrame& frame : base.generation->frames) {
       if (frame.kind != FrameKind::kSnapshot) continue;
       used_.push_back(frame.zone);
-      ZENFS_RETURN_IF_ERROR(
-          ReadScanned(device_, superblock_, *base.generation, frame, [&](ByteView payload) -> Status {
-            ZENFS_ASSIGN_OR_RETURN(const std::vector<Edit> edits, DecodeEdits(payload));
-            for (const Edit& edit : edits) Note(edit);
-            return {};
-          }));
+      ZENFS_RETURN_IF_ERROR(ReadScanned(device_, superblock_, *base.generation, frame, [&](ByteView payload) {
+        return DecodeList(payload, [&](EditListReader& list) { return ReadList(list, true); });
+      }));
     }
     return {};
   }
@@ -170,25 +167,33 @@ class Reconstruction {
       if (first != last + 1) out_.lost.push_back({last + 1, first - 1});
       last = place.last;
       out_.applied_behind += last - std::min(last, std::max(first - 1, reaches));
-      ZENFS_RETURN_IF_ERROR(Load(place));
-      // If the frame's count is wrong, it has fewer. No writer makes such a frame.
-      const std::uint64_t end = std::min(last + 1, place.frame->first_sequence + members_.size());
-      for (std::uint64_t sequence = first; sequence < end; ++sequence) {
-        for (const Edit& edit : members_[sequence - place.frame->first_sequence]) Note(edit);
-      }
+      ZENFS_RETURN_IF_ERROR(ApplyOf(place, first));
     }
     if (last < out_.highest_sequence) out_.lost.push_back({last + 1, out_.highest_sequence});
     out_.sequence = reaches;
     return {};
   }
 
-  Status Load(const Place& place) {
+  // Of the commits in the frame those of [first, place.last]. If the frame's count is wrong, it has fewer; no writer makes
+  // such a frame.
+  Status ApplyOf(const Place& place, std::uint64_t first) {
     used_.push_back(place.frame->zone);
-    return ReadScanned(device_, superblock_, *place.generation, *place.frame,
-                       [&](ByteView payload) -> Status {
-                         ZENFS_ASSIGN_OR_RETURN(members_, DecodeCommit(payload));
-                         return {};
-                       });
+    return ReadScanned(device_, superblock_, *place.generation, *place.frame, [&](ByteView payload) {
+      std::uint64_t sequence = place.frame->first_sequence;
+      return DecodeCommit(payload, [&](EditListReader& list) {
+        const bool wanted = first <= sequence && sequence <= place.last;
+        ++sequence;
+        return ReadList(list, wanted);
+      });
+    });
+  }
+
+  Status ReadList(EditListReader& list, bool wanted) {
+    for (;;) {
+      ZENFS_ASSIGN_OR_RETURN(const Edit* edit, list.Next());
+      if (edit == nullptr) return {};
+      if (wanted) Note(*edit);
+    }
   }
 
   void Note(const Edit& edit) {
@@ -214,8 +219,7 @@ class Reconstruction {
   ZonedDevice& device_;
   const Superblock& superblock_;
   const MetadataScan& scan_;
-  Commits commits_;                         // by the first of each range; the ranges do not overlap
-  std::vector<std::vector<Edit>> members_;  // commits of the last frame loaded
+  Commits commits_;  // by the first of each range; the ranges do not overlap
   std::vector<ZoneId> used_;
   Reconstructed out_;
 };

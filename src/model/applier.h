@@ -1,7 +1,7 @@
 // Applies the edits of one commit to a State; the implementation of State::Apply. Internal to model/.
 //
-// The first edit of a file copies its record. Later edits change the copy, and Finish publishes it as a new immutable
-// record.
+// The first edit of a file copies its record, unless nobody else has it: then a commit on a file of many extents costs as
+// much as one on a file of few. Later edits change the copy, and Finish publishes it as an immutable record.
 #pragma once
 
 #include <string_view>
@@ -35,12 +35,18 @@ class State::Applier {
   Status operator()(const MarkSyncZone& edit);
   Status operator()(const SetPairKey& edit);
 
+  // Applies one edit. Errors: kCorruption; the text describes the edit.
+  Status Take(const Edit& edit) {
+    if (Status done = std::visit(*this, edit); !done.ok()) return Fail(done.error().With(EditText(edit)));
+    return {};
+  }
+
   // Checks the invariants that hold at the end of a commit, publishes the touched files, and removes files without a name.
   Status Finish();
 
  private:
   struct Touched {
-    FileRecord record;
+    std::shared_ptr<FileRecord> record;
     bool created = false;
   };
 
@@ -51,8 +57,6 @@ class State::Applier {
   Directory* FindDirectory(FileId id);
   // Returns the directory `parent`. Errors: kCorruption if it does not exist or cannot take an entry `name`.
   Result<Directory*> ForNewEntry(FileId parent, std::string_view name);
-  // Errors: kCorruption if a directory is below itself.
-  Status CheckMoved() const;
   Status MakeRoomForRename(Directory& target, const std::string& name, FileId moved);
 
   State& state_;
@@ -60,7 +64,6 @@ class State::Applier {
   std::unordered_map<FileId, Touched> touched_;
   std::vector<FileId> order_;  // keys of touched_ in the order of the edits; the order of effects
   std::vector<FileId> new_directories_;
-  std::vector<FileId> moved_directories_;
   std::vector<ZoneId> new_log_zones_;
 };
 

@@ -19,12 +19,12 @@ Status State::Applier::operator()(const CreateFile& edit) {
   if (edit.id == kNoFile || IsUsed(edit.id)) {
     return Fail(Code::kCorruption, fmt::format("id {} is in use", edit.id.value));
   }
-  Touched created{.record = {}, .created = true};
-  created.record.id = edit.id;
-  created.record.shape = edit.shape;
-  created.record.lifetime = edit.lifetime;
-  created.record.mtime_seconds = edit.mtime_seconds;
-  touched_.emplace(edit.id, std::move(created));
+  auto record = std::make_shared<FileRecord>();
+  record->id = edit.id;
+  record->shape = edit.shape;
+  record->lifetime = edit.lifetime;
+  record->mtime_seconds = edit.mtime_seconds;
+  touched_.emplace(edit.id, Touched{.record = std::move(record), .created = true});
   order_.push_back(edit.id);
   return {};
 }
@@ -65,26 +65,6 @@ Status State::Applier::operator()(const UnlinkFile& edit) {
   return {};
 }
 
-// Once for a commit, so that many renames in a deep tree cost one walk. Only a directory that moved can be below itself.
-Status State::Applier::CheckMoved() const {
-  std::unordered_map<FileId, std::size_t> visited{{kRootDirectory, 0}};  // on the way from which of them
-  std::size_t way = 0;
-  for (const FileId moved : moved_directories_) {
-    ++way;
-    auto at = state_.directories_.find(moved);
-    if (at == state_.directories_.end()) continue;  // removed since
-    for (;;) {
-      const auto [before, is_new] = visited.try_emplace(at->first, way);
-      if (!is_new && before->second == way) {
-        return Fail(Code::kCorruption, fmt::format("directory {} cannot move below itself", at->first.value));
-      }
-      if (!is_new) break;
-      at = state_.directories_.find(at->second.parent);
-    }
-  }
-  return {};
-}
-
 // Removes the entry `name` from `target`, if there is one. Errors: kCorruption if `moved` may not replace it.
 Status State::Applier::MakeRoomForRename(Directory& target, const std::string& name, FileId moved) {
   const auto entry = target.entries.find(name);
@@ -100,6 +80,7 @@ Status State::Applier::MakeRoomForRename(Directory& target, const std::string& n
       return Fail(Code::kCorruption, "the directory to be replaced is not empty");
     }
     state_.directories_.erase(replaced);
+    state_.moved_directories_.erase(replaced);
   }
   target.entries.erase(entry);
   return {};
@@ -122,7 +103,7 @@ Status State::Applier::operator()(const RenameEntry& edit) {
     Directory& directory = state_.directories_.at(moved);
     directory.parent = edit.to_parent;
     directory.name = edit.to_name;
-    moved_directories_.push_back(moved);
+    state_.moved_directories_.insert(moved);
   }
   return {};
 }
@@ -135,6 +116,7 @@ Status State::Applier::operator()(const RemoveDirectory& edit) {
   const auto directory = state_.directories_.find(entry->second);
   if (directory == state_.directories_.end()) return Fail(Code::kCorruption, "the name is that of a file");
   if (!directory->second.entries.empty()) return Fail(Code::kCorruption, "the directory is not empty");
+  state_.moved_directories_.erase(directory->first);
   state_.directories_.erase(directory);
   parent->entries.erase(entry);
   return {};

@@ -1,6 +1,9 @@
 #include "model/state.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "model/applier.h"
@@ -19,12 +22,36 @@ Status State::Apply(std::span<const Edit> edits, Effects* effects) {
   [[maybe_unused]] const std::uint64_t next_id = next_id_;
   [[maybe_unused]] const std::uint64_t next_generation = next_generation_;
   Applier applier(*this, effects);
-  for (const Edit& edit : edits) {
-    if (Status done = std::visit(applier, edit); !done.ok()) return Fail(done.error().With(EditText(edit)));
-  }
+  for (const Edit& edit : edits) ZENFS_RETURN_IF_ERROR(applier.Take(edit));
   ZENFS_RETURN_IF_ERROR(applier.Finish());
+  ZENFS_RETURN_IF_ERROR(CheckMoved());
   ZENFS_ASSERT(epoch_ >= epoch && next_id_ >= next_id && next_generation_ >= next_generation);
   ZENFS_ASSERT(directories_.contains(kRootDirectory));
+  return {};
+}
+
+Status State::Replay(const std::function<Result<const Edit*>()>& next) {
+  Applier applier(*this, nullptr);
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(const Edit* edit, next());
+    if (edit == nullptr) return applier.Finish();
+    ZENFS_RETURN_IF_ERROR(applier.Take(*edit));
+  }
+}
+
+// All at once, so that many renames in a deep tree cost one walk. Only a directory that moved can be below itself.
+Status State::CheckMoved() {
+  std::unordered_map<FileId, std::size_t> visited{{kRootDirectory, 0}};  // on the way from which of them
+  std::size_t way = 0;
+  for (const FileId moved : std::exchange(moved_directories_, {})) {
+    ++way;
+    for (auto at = directories_.find(moved);; at = directories_.find(at->second.parent)) {
+      const auto [before, is_new] = visited.try_emplace(at->first, way);
+      if (is_new) continue;
+      if (before->second != way) break;
+      return Fail(Code::kCorruption, fmt::format("directory {} cannot move below itself", at->first.value));
+    }
+  }
   return {};
 }
 

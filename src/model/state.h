@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/status.h"
@@ -63,6 +64,12 @@ class State {
   // with a gap, ...); the text describes the edit. After an error, discard the state.
   [[nodiscard]] Status Apply(std::span<const Edit> edits, Effects* effects = nullptr);
 
+  // The same for a commit of a replay, edit by edit: `next` returns null after the last one, and is not called again. After the
+  // last commit call CheckMoved, which Apply does for each commit.
+  [[nodiscard]] Status Replay(const std::function<Result<const Edit*>()>& next);
+  // Errors: kCorruption if a directory that was moved is below itself now.
+  [[nodiscard]] Status CheckMoved();
+
   // Null or nothing if there is none.
   std::shared_ptr<const FileRecord> FindFile(FileId id) const;
   const Directory* FindDirectory(FileId id) const;
@@ -96,6 +103,7 @@ class State {
 
   std::unordered_map<FileId, std::shared_ptr<const FileRecord>> files_;
   std::unordered_map<FileId, Directory> directories_;
+  std::unordered_set<FileId> moved_directories_;  // that CheckMoved has not seen
   std::map<ZoneId, LogZone> log_zones_;
   std::uint64_t epoch_ = 0;
   std::uint64_t next_id_ = 2;

@@ -178,6 +178,17 @@ TEST_F(StateTest, RecordsHeldByReadersDoNotChange) {
   EXPECT_EQ(state_.FindFile(kFile)->size, 4096u);
 }
 
+// A copy for each commit would take a time in proportion to the extents.
+TEST_F(StateTest, ARecordThatNobodyHoldsIsNotCopiedByACommit) {
+  const FileRecord* const before = state_.FindFile(kFile).get();
+  Must({SetExtents{kFile, 0, {At(0, 8192, 4096)}, 4096}});
+  EXPECT_EQ(state_.FindFile(kFile).get(), before);
+  const State shares = state_;
+  Must({SetExtents{kFile, 4096, {At(4096, 16384, 4096)}, 8192}});
+  EXPECT_NE(state_.FindFile(kFile).get(), before);
+  EXPECT_EQ(shares.FindFile(kFile)->size, 4096u);
+}
+
 TEST_F(StateTest, ADirectoryBelowItselfIsRefusedHoweverItGotThere) {
   // Each of the two moves below the other.
   Refused(
@@ -207,6 +218,42 @@ TEST_F(StateTest, ManyRenamesInADeepTreeCostOneWalkACommit) {
   }
   ASSERT_TRUE(state.Apply(moves).ok());
   EXPECT_THAT(state.Check(), IsEmpty());
+}
+
+std::function<Result<const Edit*>()> OneByOne(const std::vector<Edit>& edits) {
+  return [&edits, i = std::size_t{0}]() mutable -> Result<const Edit*> {
+    return i < edits.size() ? &edits[i++] : nullptr;
+  };
+}
+
+// A walk for each commit would take minutes.
+TEST_F(StateTest, ManyCommitsThatRenameInADeepTreeCostOneWalkAReplay) {
+  constexpr std::uint64_t kDepth = 100'000;
+  std::vector<Edit> chain{RaiseCounters{2000 + kDepth, 0}};
+  for (std::uint64_t i = 0; i < kDepth; ++i)
+    chain.push_back(CreateDirectory{FileId(1000 + i), i == 0 ? kRootDirectory : FileId(999 + i), "c", 1});
+  const FileId deepest(999 + kDepth);
+  chain.push_back(CreateDirectory{FileId(1000 + kDepth), deepest, "a", 1});
+  ASSERT_TRUE(state_.Replay(OneByOne(chain)).ok());
+  for (int i = 0; i < 50'000; ++i) {
+    ASSERT_TRUE(state_.Replay(OneByOne({RenameEntry{deepest, "a", deepest, "b"}})).ok());
+    ASSERT_TRUE(state_.Replay(OneByOne({RenameEntry{deepest, "b", deepest, "a"}})).ok());
+  }
+  EXPECT_TRUE(state_.CheckMoved().ok());
+  EXPECT_THAT(state_.Check(), IsEmpty());
+}
+
+TEST_F(StateTest, ADirectoryThatAReplayPutBelowItselfIsFoundAtItsEnd) {
+  ASSERT_TRUE(state_.Replay(OneByOne({RenameEntry{kRootDirectory, "d", kInner, "d"}})).ok());
+  const Status tree = state_.CheckMoved();
+  ASSERT_FALSE(tree.ok());
+  EXPECT_THAT(tree.error().text(), HasSubstr("below itself"));
+}
+
+TEST_F(StateTest, ADirectoryThatWasMovedAndRemovedIsNotLookedFor) {
+  ASSERT_TRUE(state_.Replay(OneByOne({RenameEntry{kDirectory, "inner", kRootDirectory, "inner"}})).ok());
+  ASSERT_TRUE(state_.Replay(OneByOne({RemoveDirectory{kRootDirectory, "inner"}})).ok());
+  EXPECT_TRUE(state_.CheckMoved().ok());
 }
 
 // With time in proportion to the square of the depth, this would take minutes.

@@ -172,5 +172,30 @@ class HostileMetadata(MemoryCase):
                 self.assertEqual(done.stderr, b"")
 
 
+class HostileLog(MemoryCase):
+    FRAMES = 32 * MIB  # the largest frame of both metadata zones
+
+    def setUp(self):
+        super().setUp()
+        self.make("--zones=64", "--zone-size=64M")
+        fixed, per_zone, _ = budgets()["df"]
+        self.limit = fixed + 64 * per_zone + self.FRAMES
+
+    def run_all(self, statuses, *verbs):
+        for words in verbs:
+            with self.subTest(words=words):
+                done = self.run_within(self.limit, words)
+                self.assertIn(done.returncode, statuses)
+                self.assertNotIn(b"memory", done.stdout + done.stderr)
+
+    def test_the_edits_of_a_commit_take_the_memory_of_one(self):
+        self.tool("edits 4000000")
+        self.run_all((0,), ["list"], ["dump"], ["check"], ["scrub"], ["check", "--repair", "--dry-run"])
+
+    def test_commits_that_are_only_claimed_take_no_memory(self):
+        self.tool("claim 15000000")
+        self.run_all((1, 2), ["list"], ["check"], ["scrub"], ["check", "--repair", "--dry-run"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -15,6 +15,8 @@
 //                                              because a sync of each would take minutes for a million
 //                              damage NAMES EXTENTS    of a fresh volume: a file with NAMES long names, whose EXTENTS extents are
 //                                              all at one unwritten place
+//                              edits COUNT           a commit of COUNT small edits in the metadata log
+//                              claim COMMITS         a frame that claims COMMITS commits, and has none
 //
 // The device is held until standard input ends, so that a test can see what a second writer is told.
 #include <fmt/format.h>
@@ -28,8 +30,12 @@
 
 #include "base/aligned_buffer.h"
 #include "discovery/volume_device.h"
+#include "format/edit_codec.h"
+#include "format/metalog_payload.h"
+#include "metalog/generation_writer.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
+#include "metalog/replay.h"
 #include "testing/deep_tree.h"
 #include "volume/volume.h"
 
@@ -195,6 +201,32 @@ Result<std::uint64_t> MakeDamage(ZonedDevice& device, std::uint64_t names, std::
   return names + extents;
 }
 
+// Appends a commit frame with this payload to the metadata log.
+Result<std::uint64_t> PutCommits(ZonedDevice& device, std::string_view payload, std::uint64_t commits) {
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
+  ZENFS_ASSIGN_OR_RETURN(const Replayed log, Replay(device, superblock));
+  Metazones zones(device, superblock);
+  GenerationWriter writer(device, superblock, zones,
+                          GenerationWriter::Resume{.generation = log.generation,
+                                                   .salt = log.salt,
+                                                   .chain = log.chain,
+                                                   .tail = log.tail,
+                                                   .places = log.places,
+                                                   .capacity = log.capacity,
+                                                   .position = log.position,
+                                                   .ordinal = log.frames});
+  ZENFS_RETURN_IF_ERROR(writer.Write(FrameKind::kCommit, payload, log.sequence + 1, log.sequence + commits));
+  return commits;
+}
+
+Result<std::uint64_t> PutEdits(ZonedDevice& device, std::uint64_t count) {
+  EditListBuilder list;
+  for (std::uint64_t i = 0; i < count; ++i) list.Add(std::vector<Edit>{RaiseCounters{}});
+  const std::string member = list.Take();
+  const std::string* members[] = {&member};
+  return PutCommits(device, EncodeCommit(members), 1);
+}
+
 Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   std::string verb;
   std::string name;
@@ -209,11 +241,13 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
     return 0;
   }
   if (verb == "files" && words >> bytes) return MakeFiles(device, bytes);
+  if (verb == "edits" && words >> bytes) return PutEdits(device, bytes);
+  if (verb == "claim" && words >> bytes) return PutCommits(device, std::string(bytes, '\0'), bytes);
   if (verb == "damage" && words >> bytes >> seed) return MakeDamage(device, bytes, seed);
   if (verb != "write" || !(words >> zone >> bytes >> seed)) {
     return Fail(Code::kInvalidArgument,
                 "the requests are: write ZONE BYTES SEED, files COUNT, deep DEPTH NAME [FILES], damage NAMES "
-                "EXTENTS");
+                "EXTENTS, edits COUNT, claim COMMITS");
   }
   const auto data = Pattern(bytes, seed);
   AlignedBuffer buffer(bytes);

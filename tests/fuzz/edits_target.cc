@@ -47,7 +47,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::size_t commits = 0;
   while (!input.AtEnd() && commits < kMaxCommits) {
     const ByteView bytes = input.Bytes(input.Take<std::uint16_t>());
-    static_cast<void>(DecodeCommit(bytes).has_value());
+    static_cast<void>(DecodeCommit(bytes, [](EditListReader& list) {
+                        for (auto next = list.Next(); next && *next != nullptr;) next = list.Next();
+                        return list.status();
+                      }).ok());
     const auto edits = DecodeEdits(bytes);
     if (!edits) continue;
     CheckCodec(*edits);
