@@ -73,6 +73,7 @@ class ScanOfZone {
           .zone = out_.zone,
           .at = at,
           .bytes = header.BytesOnDevice(layout_.block_size),
+          .payload_at = at + header.header_bytes,
           .kind = header.kind,
           .ordinal = header.epoch,
           .first_sequence = header.sequence,

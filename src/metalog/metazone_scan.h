@@ -30,6 +30,7 @@ struct MetadataFrame {
   ZoneId zone;
   std::uint64_t at = 0;     // bytes from the start of the zone
   std::uint64_t bytes = 0;  // on the device
+  std::uint64_t payload_at = 0;
   FrameKind kind = FrameKind::kCommit;
   std::uint64_t ordinal = 0;  // in its generation
   std::uint64_t first_sequence = 0;

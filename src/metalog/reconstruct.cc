@@ -7,10 +7,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
 #include "metalog/metazones.h"
+#include "metalog/zone_reader.h"
 
 namespace zenfs {
 namespace {
@@ -31,6 +35,7 @@ class Reconstruction {
           Code::kCorruption,
           fmt::format("{}: nothing of the metadata log can be read; restore from a backup", device_.name()));
     }
+    ZENFS_RETURN_IF_ERROR(LocateParts());
     ZENFS_RETURN_IF_ERROR(ReadBase(*base));
     ZENFS_RETURN_IF_ERROR(ApplyCommits());
     out_.end_is_unsure = EndIsUnsure();
@@ -52,6 +57,10 @@ class Reconstruction {
     const ScannedGeneration* generation = nullptr;
     const MetadataFrame* frame = nullptr;
     std::uint64_t last = 0;  // of these commits
+    // If the frame has several such ranges, because newer generations have commits between them: their bytes in its payload.
+    bool is_part = false;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
   };
 
   // Finds the frame of each commit; the newest generation that has the commit wins. Commits of a generation after the next
@@ -79,6 +88,47 @@ class Reconstruction {
       if (at != commits_.end()) part.last = std::min(part.last, at->first - 1);
       commits_.emplace(first, part);
       first = part.last + 1;
+    }
+  }
+
+  // Decodes each frame that has several ranges once, so that reading them takes the time of their bytes.
+  Status LocateParts() {
+    std::map<const MetadataFrame*, std::vector<std::pair<const std::uint64_t, Place>*>> ranges;
+    for (auto& range : commits_) ranges[range.second.frame].push_back(&range);
+    for (const auto& [frame, parts] : ranges) {
+      if (parts.size() == 1) continue;
+      ZENFS_RETURN_IF_ERROR(ReadScanned(
+          device_, superblock_, *parts.front()->second.generation, *frame,
+          [&frame, &parts](ByteView payload) { return LocateIn(payload, frame->first_sequence, parts); }));
+    }
+    return {};
+  }
+
+  // `sequence`: of the first commit in the payload. If the frame has fewer commits than it claims, parts are empty.
+  static Status LocateIn(ByteView payload, std::uint64_t sequence,
+                         std::span<std::pair<const std::uint64_t, Place>* const> parts) {
+    for (auto* part : parts) part->second.is_part = true;
+    Decoder count(payload);
+    count.Varint();
+    std::uint64_t at = payload.size() - count.remaining();
+    auto next = parts.begin();
+    return DecodeCommit(payload, [&](EditListReader& list) -> Status {
+      ZENFS_RETURN_IF_ERROR(SkipList(list));
+      const std::uint64_t begin = std::exchange(at, payload.size() - list.remaining());
+      if (next != parts.end() && sequence > (*next)->second.last) ++next;
+      if (next != parts.end() && sequence >= (*next)->first) {
+        if (sequence == (*next)->first) (*next)->second.begin = begin;
+        (*next)->second.end = at;
+      }
+      ++sequence;
+      return {};
+    });
+  }
+
+  static Status SkipList(EditListReader& list) {
+    for (;;) {
+      ZENFS_ASSIGN_OR_RETURN(const Edit* edit, list.Next());
+      if (edit == nullptr) return {};
     }
   }
 
@@ -167,7 +217,8 @@ class Reconstruction {
       if (first != last + 1) out_.lost.push_back({last + 1, first - 1});
       last = place.last;
       out_.applied_behind += last - std::min(last, std::max(first - 1, reaches));
-      ZENFS_RETURN_IF_ERROR(ApplyOf(place, first));
+      used_.push_back(place.frame->zone);
+      ZENFS_RETURN_IF_ERROR(place.is_part ? ApplyPart(begin, place, first) : ApplyFrame(place, first));
     }
     if (last < out_.highest_sequence) out_.lost.push_back({last + 1, out_.highest_sequence});
     out_.sequence = reaches;
@@ -176,8 +227,7 @@ class Reconstruction {
 
   // Of the commits in the frame those of [first, place.last]. If the frame's count is wrong, it has fewer; no writer makes
   // such a frame.
-  Status ApplyOf(const Place& place, std::uint64_t first) {
-    used_.push_back(place.frame->zone);
+  Status ApplyFrame(const Place& place, std::uint64_t first) {
     return ReadScanned(device_, superblock_, *place.generation, *place.frame, [&](ByteView payload) {
       std::uint64_t sequence = place.frame->first_sequence;
       return DecodeCommit(payload, [&](EditListReader& list) {
@@ -186,6 +236,21 @@ class Reconstruction {
         return ReadList(list, wanted);
       });
     });
+  }
+
+  // The same for a part of the frame, whose first commit is `sequence`.
+  Status ApplyPart(std::uint64_t sequence, const Place& part, std::uint64_t first) {
+    const std::uint64_t at = part.frame->payload_at + part.begin;
+    const std::uint64_t from = RoundDown(at, std::uint64_t{device_.geometry().block_size});
+    ZoneReader reader(device_, part.frame->zone, part.frame->at + part.frame->bytes);
+    const std::uint64_t length = part.end - part.begin;
+    const ByteView bytes = reader.View(from, at - from + length);
+    if (bytes.size() < at - from + length) return Fail(Code::kIo, "a metadata zone cannot be read any more");
+    for (Decoder decoder(bytes.subspan(at - from, length)); !decoder.AtEnd(); ++sequence) {
+      EditListReader list(decoder);
+      ZENFS_RETURN_IF_ERROR(ReadList(list, sequence >= first));
+    }
+    return {};
   }
 
   Status ReadList(EditListReader& list, bool wanted) {

@@ -7,7 +7,12 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
+#include "device/forwarding_device.h"
+#include "format/edit_codec.h"
+#include "format/metalog_payload.h"
+#include "metalog/generation_writer.h"
 #include "metalog/metalog_test_util.h"
+#include "metalog/replay.h"
 
 namespace zenfs::reconstruct_test {
 namespace {
@@ -80,6 +85,74 @@ class ReconstructTest : public testing::Test {
   const std::unique_ptr<EmulatorDevice> device_ = CreateMemoryDevice(SmallGeometry(kZoneBytes));
   const Superblock superblock_ = SuperblockFor(device_->geometry(), kMetadataZones);
 };
+
+class CountsBytesRead final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  std::uint64_t bytes = 0;
+
+  Status Read(DeviceOffset offset, ByteSpan into) override {
+    bytes += into.size();
+    return inner().Read(offset, into);
+  }
+};
+
+std::string ListOfOneFile(std::uint64_t id) {
+  std::string list;
+  EncodeEdits(CreateNamed(id), list);
+  return list;
+}
+
+// An older frame of many commits, of which a newer generation has every twentieth.
+TEST(Reconstruct, PartsOfAFrameCostTheirOwnBytes) {
+  constexpr std::uint64_t kCommits = 4000;
+  const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
+  const Superblock superblock = SuperblockFor(device->geometry(), kMetadataZones);
+  ASSERT_TRUE(Formatted(*device, kMetadataZones).ok());
+  const auto log = Replay(*device, superblock);
+  ASSERT_TRUE(log);
+  Metazones zones(*device, superblock);
+  std::vector<std::string> lists;
+  for (std::uint64_t i = 0; i < kCommits; ++i) lists.push_back(ListOfOneFile(kFirstTestId + i));
+  std::vector<const std::string*> members;
+  for (const std::string& list : lists) members.push_back(&list);
+  GenerationWriter older(*device, superblock, zones,
+                         GenerationWriter::Resume{.generation = log->generation,
+                                                  .salt = log->salt,
+                                                  .chain = log->chain,
+                                                  .tail = log->tail,
+                                                  .places = log->places,
+                                                  .capacity = log->capacity,
+                                                  .position = log->position,
+                                                  .ordinal = log->frames});
+  ASSERT_TRUE(
+      older.Write(FrameKind::kCommit, EncodeCommit(members), log->sequence + 1, log->sequence + kCommits)
+          .ok());
+  GenerationWriter newer(*device, superblock, zones,
+                         GenerationWriter::Start{.generation = log->highest_generation + 1,
+                                                 .salt = 7,
+                                                 .base_sequence = log->sequence,
+                                                 .keep = log->chain,
+                                                 .after = log->chain.back()});
+  ASSERT_TRUE(newer.BeginZone().ok());
+  for (std::uint64_t i = 19; i < kCommits; i += 20) {
+    const std::uint64_t sequence = log->sequence + 1 + i;
+    ASSERT_TRUE(
+        newer.Write(FrameKind::kCommit, EncodeCommit(std::vector{&lists[i]}), sequence, sequence).ok());
+  }
+
+  const auto scan = ScanMetadata(*device, superblock);
+  ASSERT_TRUE(scan);
+  CountsBytesRead counted(*device);
+  const auto found = Reconstruct(counted, superblock, *scan);
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_EQ(found->sequence, log->sequence + kCommits);
+  EXPECT_TRUE(found->misfits.empty());
+  for (std::uint64_t i = 0; i < kCommits; ++i) {
+    ASSERT_TRUE(found->draft.files.contains(FileId(kFirstTestId + i))) << i;
+  }
+  EXPECT_LE(counted.bytes, kCommits / 20 * (64 << 10)) << "and not 200 times the frame";
+}
 
 // A commit frame with a valid checksum that no writer can have made.
 class ImpossibleCommits : public ReconstructTest,

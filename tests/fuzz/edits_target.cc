@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ByteView bytes = input.Bytes(input.Take<std::uint16_t>());
     static_cast<void>(DecodeCommit(bytes, [](EditListReader& list) {
                         for (auto next = list.Next(); next && *next != nullptr;) next = list.Next();
-                        return list.status();
+                        return Status();
                       }).ok());
     const auto edits = DecodeEdits(bytes);
     if (!edits) continue;
