@@ -89,7 +89,7 @@ class GuardedDevice final : public ForwardingDevice {
     } else if (out) {
       part.out.store(true, std::memory_order_relaxed);
       outages_.fetch_add(1, std::memory_order_relaxed);
-    } else {
+    } else if (result.error().code() != Code::kInvalidArgument) {  // that says nothing of the medium
       part.bad_in_a_row.fetch_add(1, std::memory_order_relaxed);
     }
   }
@@ -101,7 +101,7 @@ class GuardedDevice final : public ForwardingDevice {
     const Deadline deadline = Deadline::After(kOutageMax);
     const bool in_a_row = part.bad_in_a_row.load(std::memory_order_relaxed) >= kGiveUpAfter;
     for (int failed = 1;; ++failed) {
-      if (result.error().code() == Code::kInvalidArgument) return false;  // not an answer of the medium
+      if (result.error().code() == Code::kInvalidArgument) return false;
       const Status serves = Serves(part, deadline);
       if (serves.ok()) {
         if (failed == MostTries(result.error(), in_a_row)) return false;

@@ -111,6 +111,13 @@ TEST_F(GuardedDeviceTest, AfterManyBadBlocksReadsAreSentTwice) {
   EXPECT_TRUE(Read()) << "after a success, reads are sent three times again";
 }
 
+TEST_F(GuardedDeviceTest, InvalidReadsAreNoBadBlocks) {
+  FailReads(FaultyDevice::kForEver, Code::kInvalidArgument);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(Read());
+  FailReads(2);
+  EXPECT_TRUE(Read()) << "sent three times";
+}
+
 TEST_F(GuardedDeviceTest, AnOutageIsWaitedFor) {
   for (const int milliseconds : {1, 30, 900}) {
     Simulated([&] {
