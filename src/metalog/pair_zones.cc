@@ -96,7 +96,12 @@ class PairWriter {
     if (written.ok()) return Appended::kYes;
     return written.error().code() == Code::kZoneFull ? Appended::kZoneIsFull : Appended::kFailed;
   }
+  // Again if the drive ended the zone early: else the old record would be lost in this zone, and no other be written.
   Status Rewrite(ZoneId zone) {
+    const Status written = RewriteOnce(zone);
+    return !written.ok() && written.error().code() == Code::kZoneFull ? RewriteOnce(zone) : written;
+  }
+  Status RewriteOnce(ZoneId zone) {
     ZENFS_RETURN_IF_ERROR(logs_.Reset(zone));
     ZENFS_RETURN_IF_ERROR(Write(logs_.geometry().ZoneStart(zone), 0));
     return FlushDevice(logs_);

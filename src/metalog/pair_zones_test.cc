@@ -62,6 +62,15 @@ TEST(PairZones, AFailedWriteToOneZoneIsMadeUpForByTheOther) {
   }
 }
 
+TEST(PairZones, AZoneThatTheDriveEndsEarlyIsBegunAgain) {
+  FaultyDevice device(CreateMemoryDevice(kGeometry));
+  ASSERT_TRUE(Write(device, 1).ok());
+  for (const ZoneId zone : {ZoneId(0), ZoneId(1)}) ASSERT_TRUE(device.Finish(zone).ok());
+  device.Inject({.command = FaultyDevice::Command::kWrite, .code = Code::kZoneFull});
+  EXPECT_TRUE(Write(device, 2).ok());
+  EXPECT_EQ(EpochOn(device), 2U);
+}
+
 TEST(PairZones, IfNoZoneTakesTheRecordTheOldOneStays) {
   FaultyDevice device(CreateMemoryDevice(kGeometry));
   ASSERT_TRUE(Write(device, 1).ok());
