@@ -264,7 +264,8 @@ std::string VerifyImage(CrashDevice& image, CrashKind kind, const std::vector<co
   if (!unmounted.ok() && (unsynced.empty() || unmounted.error().code() != Code::kNoSpace))
     return "unmount: " + unmounted.error().ToString();
   // Without space, flushed bytes stay in shared memory for the next mount.
-  const bool keeps = (options.allow_full && volume->notices().size() != notices) || !unmounted.ok();
+  const bool may_be_full = options.allow_full || options.allow_no_space;
+  const bool keeps = (may_be_full && volume->notices().size() != notices) || !unmounted.ok();
   volume.reset();
   if (const std::string error = FirstCheckError(image, false, options.allow_notices); !error.empty())
     return "check after recovery: " + error;
