@@ -4,6 +4,7 @@ set(ZENFS_TESTS_metalog
   metalog/follower_test.cc
   metalog/footprint_test.cc
   metalog/log_switch_test.cc
+  metalog/metadata_scan_test.cc
   metalog/metalog_copies_test.cc
   metalog/metalog_crash_test.cc
   metalog/metalog_damage_test.cc

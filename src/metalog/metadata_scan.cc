@@ -31,7 +31,7 @@ class Scan {
         heads_[fingerprint.zones[i].id] = *fingerprint.heads[i];
         keys.insert({fingerprint.heads[i]->generation, fingerprint.heads[i]->salt});
       } else {
-        AddKeysOfHeadless(fingerprint.zones[i], keys);
+        AddKeyOfHeadless(fingerprint.zones[i], keys);
       }
     }
     for (const ZoneInfo& info : fingerprint.zones) {
@@ -59,15 +59,19 @@ class Scan {
   }
 
  private:
-  // Without a header, the zone's generation and salt come from a SwitchComplete.
-  void AddKeysOfHeadless(const ZoneInfo& info, std::set<GenerationKey>& keys) {
+  // Without a header, the zone's generation and salt come from a SwitchComplete. A zone holds one generation. An image may have a
+  // SwitchComplete of another one in each block, and each block is compared with each key: so only the newest counts.
+  void AddKeyOfHeadless(const ZoneInfo& info, std::set<GenerationKey>& keys) {
+    std::optional<GenerationKey> newest;
     ZoneReader reader(device_, info.id, info.WrittenBytes());
     for (std::uint64_t at = reader.SkipZeros(layout_.frames_at); at < reader.end();
          at = reader.SkipZeros(at + layout_.block_size)) {
       const auto found = FindSwitchComplete(reader.View(at, layout_.block_size), superblock_.seed, info.id,
                                             layout_.block_size);
-      if (found) keys.insert({found->generation, found->complete.salt});
+      if (!found || (newest && found->generation <= newest->generation)) continue;
+      newest = GenerationKey{found->generation, found->complete.salt};
     }
+    if (newest) keys.insert(*newest);
   }
 
   void Take(const MetazoneScan& scan) {
