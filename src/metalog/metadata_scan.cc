@@ -53,8 +53,8 @@ class Scan {
     DropZonesGivenBack(fingerprint);
     DropTailsOfEarlierZones();
     AddMissingCopies();
-    FindWholeCopies();
     std::ranges::sort(out_.flaws, {}, [](const MetadataFlaw& flaw) { return std::pair(flaw.zone, flaw.at); });
+    FindWholeCopies();
     return std::move(out_);
   }
 
@@ -140,7 +140,8 @@ class Scan {
     }
   }
 
-  // Both zones of a pair hold the same at the same offsets.
+  // Both zones of a pair hold the same at the same offsets. An image may have a flaw in every second block, so each flaw looks up
+  // the first one in the other zone that ends behind its begin: the flaws are sorted, and those of one zone do not overlap.
   void FindWholeCopies() {
     const auto end_of = [this](ZoneId zone) {
       const auto it = std::ranges::find(out_.zones, zone, &ZoneInfo::id);
@@ -149,9 +150,11 @@ class Scan {
     for (MetadataFlaw& flaw : out_.flaws) {
       const std::optional<ZoneId> partner = PartnerOf(flaw.zone);
       if (!partner) continue;
-      const bool whole = std::ranges::none_of(out_.flaws, [&](const MetadataFlaw& other) {
-        return other.zone == *partner && other.at < flaw.at + flaw.bytes && flaw.at < other.at + other.bytes;
-      });
+      const auto other = std::ranges::upper_bound(
+          out_.flaws, std::pair(*partner, flaw.at), {},
+          [](const MetadataFlaw& each) { return std::pair(each.zone, each.at + each.bytes); });
+      const bool whole =
+          other == out_.flaws.end() || other->zone != *partner || other->at >= flaw.at + flaw.bytes;
       const bool there = flaw.kind == MetadataFlaw::Kind::kOffline || flaw.at < end_of(*partner);
       if (whole && there) flaw.whole_in = partner;
     }

@@ -81,5 +81,40 @@ TEST(MetadataScanTest, AZoneWithoutAHeaderHoldsOneGenerationAndTheNewestCounts) 
   EXPECT_EQ(scan->generations.back().salt, 1049u);
 }
 
+// Each second block of both zones of a pair, but never the same one. To compare each flaw with each other takes ten billion steps.
+TEST(MetadataScanTest, AHundredThousandFlawsOfAPairTakeATimeInProportion) {
+  constexpr std::size_t kFlaws = 50'000;  // of each zone
+  const auto device = CreateMemoryDevice(GeometryOf(64 << 20));
+  Superblock superblock = SuperblockFor(device->geometry(), kMetadataZones);
+  superblock.incompatible |= kTwoMetadataCopies;
+  ZENFS_ASSERT_OK(Metalog::Format(*device, superblock, InitialEdits()));
+  const auto replayed = Replay(*device, superblock);
+  ASSERT_TRUE(replayed) << replayed.error().ToString();
+  ASSERT_EQ(replayed->chain.size(), 2u);
+  for (std::size_t copy = 0; copy < 2; ++copy) {
+    Blocks blocks(2 * kFlaws, superblock, replayed->chain[copy]);
+    for (std::uint64_t i = 0; i < 2 * kFlaws; ++i) {
+      if (i % 2 == copy) {
+        blocks.AddNoFrame();
+        continue;
+      }
+      blocks.AddFrame({.kind = FrameKind::kCommit,
+                       .sequence = 1 + i,
+                       .file_offset = replayed->generation,
+                       .epoch = replayed->frames + i,
+                       .stable_sequence = 1 + i},
+                      replayed->salt, "xx");
+    }
+    ZENFS_ASSERT_OK(blocks.Write(*device));
+  }
+  const auto scan = ScanMetadata(*device, superblock);
+  ASSERT_TRUE(scan) << scan.error().ToString();
+  ASSERT_EQ(scan->flaws.size(), 2 * kFlaws);
+  for (const MetadataFlaw& flaw : scan->flaws) {
+    ASSERT_EQ(flaw.whole_in, flaw.zone == replayed->chain[0] ? replayed->chain[1] : replayed->chain[0])
+        << FlawText(flaw);
+  }
+}
+
 }  // namespace
 }  // namespace zenfs::metadata_scan_test
