@@ -114,16 +114,23 @@ struct StateDraft::Applier {
   }
   std::string operator()(const SetExtents& edit) {
     FileRecord& file = File(edit.id);
-    std::erase_if(file.extents, [&](const Extent& e) { return e.file_offset >= edit.from_offset; });
+    const auto dropped = std::ranges::lower_bound(file.extents, edit.from_offset, {}, &Extent::file_offset);
+    file.extents.erase(dropped, file.extents.end());
     if (!file.extents.empty() && file.extents.back().end() > edit.from_offset) {
       file.extents.back().length = edit.from_offset - file.extents.back().file_offset;
       file.extents.back().crc.reset();  // the CRC covered the whole extent
     }
-    for (const Extent& extent : edit.extents) file.extents.push_back(extent);
-    std::ranges::sort(file.extents, {}, &Extent::file_offset);
     file.size = edit.size;
     file.mtime_seconds = edit.mtime_seconds;
-    return {};
+    // The list only grows at its end. No writer adds an extent before others, and to put a million of them there would take hours.
+    std::vector<Extent> added = edit.extents;
+    std::ranges::sort(added, {}, &Extent::file_offset);
+    const std::uint64_t begin = file.extents.empty() ? 0 : file.extents.back().file_offset;
+    const auto behind = std::ranges::lower_bound(added, begin, {}, &Extent::file_offset);
+    file.extents.insert(file.extents.end(), behind, added.end());
+    if (behind == added.begin()) return {};
+    return fmt::format("file {} has an extent at byte {}, before others that it keeps", edit.id.value,
+                       added.front().file_offset);
   }
   std::string operator()(const SealLog& edit) {
     FileRecord& file = File(edit.id);

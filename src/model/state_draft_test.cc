@@ -55,6 +55,43 @@ TEST(StateDraft, AnExtentThatIsCutLosesItsChecksum) {
             (std::vector<Extent>{{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 4096}}));
 }
 
+// An image may have a million edits of one file. With time in proportion to the square of their number, this would take hours.
+TEST(StateDraft, EditsOfOneFileTakeATimeInProportion) {
+  constexpr std::uint64_t kExtents = 300'000;
+  StateDraft draft;
+  for (std::uint64_t i = 0; i < kExtents; ++i) {
+    const std::uint64_t at = i * 4096;
+    draft.Apply(SetExtents{.id = FileId(7),
+                           .from_offset = at,
+                           .extents = {{.file_offset = at, .place = DeviceOffset(at), .length = 4096}},
+                           .size = at + 4096});
+  }
+  EXPECT_EQ(draft.files.at(FileId(7)).extents.size(), kExtents);
+  for (std::uint64_t i = 0; i < kExtents; ++i) {
+    EXPECT_THAT(
+        draft.Apply(SetExtents{
+            .id = FileId(7), .from_offset = kExtents * 4096, .extents = {{}}, .size = kExtents * 4096}),
+        HasSubstr("file 7 has an extent at byte 0, before others"));
+  }
+  draft.Apply(SetExtents{.id = FileId(7), .from_offset = 2 * 4096, .extents = {}, .size = 8192});
+  EXPECT_EQ(draft.files.at(FileId(7)).extents.size(), 2u);
+}
+
+TEST(StateDraft, OnlyExtentsBeforeOthersAreLeftOut) {
+  StateDraft draft;
+  const auto at = [](std::uint64_t offset) {
+    return Extent{.file_offset = offset, .place = DeviceOffset(1 << 20) + offset, .length = 4096};
+  };
+  EXPECT_EQ(
+      draft.Apply(SetExtents{.id = FileId(7), .from_offset = 0, .extents = {at(4096), at(0)}, .size = 8192}),
+      "");
+  EXPECT_EQ(draft.Apply(SetExtents{
+                .id = FileId(7), .from_offset = 8192, .extents = {at(12288), at(0)}, .size = 16384}),
+            "file 7 has an extent at byte 0, before others that it keeps");
+  EXPECT_EQ(draft.files.at(FileId(7)).extents, (std::vector<Extent>{at(0), at(4096), at(12288)}));
+  EXPECT_EQ(draft.files.at(FileId(7)).size, 16384u);
+}
+
 TEST(StateDraft, AFileRenamedOntoItsOtherNameStays) {
   StateDraft draft;
   draft.Apply(CreateFile{.id = FileId(5)});
