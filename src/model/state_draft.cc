@@ -198,13 +198,18 @@ StateDraft::StateDraft(const State& state)
 
 std::string StateDraft::Apply(const Edit& edit) { return std::visit(Applier{*this}, edit); }
 
-std::string StateDraft::FreeName(FileId directory, const std::string& wanted) const {
+std::string StateDraft::FreeName(FileId directory, const std::string& wanted) {
   constexpr std::size_t kRoomForNumber = 16;
   const auto& entries = directories.at(directory).entries;
   const std::string base = wanted.substr(0, kMaxNameBytes - kRoomForNumber);
   if (base == wanted && IsValidName(wanted) && !entries.contains(wanted)) return wanted;
-  for (std::uint64_t n = 1;; ++n) {
-    std::string name = fmt::format("{}.{}", base, n);
+  if (numbered_in_ != directory || numbered_ != base) {
+    numbered_in_ = directory;
+    numbered_ = base;
+    number_ = 1;
+  }
+  for (;; ++number_) {
+    std::string name = fmt::format("{}.{}", base, number_);
     if (!entries.contains(name)) return name;
   }
 }

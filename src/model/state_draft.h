@@ -26,8 +26,9 @@ class StateDraft {
   // the part that did not fit; empty if the whole edit was applied.
   std::string Apply(const Edit& edit);
 
-  // Returns a free, valid name in `directory`: `wanted`, or `wanted` with ".1", ".2", ... appended, shortened if needed.
-  std::string FreeName(FileId directory, const std::string& wanted) const;
+  // Returns a free, valid name in `directory`: `wanted`, or `wanted` with ".1", ".2", ... appended, shortened if needed. The next
+  // call for the same name goes on behind the last number, so a million files may want one name.
+  std::string FreeName(FileId directory, const std::string& wanted);
   FileId NewId() { return FileId(next_id++); }
 
   // Converts the draft to a state. Errors: kCorruption if it violates an invariant.
@@ -45,6 +46,10 @@ class StateDraft {
  private:
   struct Applier;
   std::map<FileId, std::uint64_t> names_;  // number of entries of each id, by the edits so far
+  // The last numbered name of FreeName.
+  FileId numbered_in_;
+  std::string numbered_;
+  std::uint64_t number_ = 1;
 };
 
 }  // namespace zenfs

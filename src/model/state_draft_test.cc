@@ -152,6 +152,18 @@ TEST(StateDraft, AFreeNameIsNotTooLong) {
   draft.directories.at(kRootDirectory).entries.emplace("a", FileId(5));
   EXPECT_EQ(draft.FreeName(kRootDirectory, "a"), "a.1");
   EXPECT_EQ(draft.FreeName(kRootDirectory, "b"), "b");
+  EXPECT_EQ(draft.FreeName(kRootDirectory, "a"), "a.1");
+}
+
+// The parts of one damaged file may all want one name. To try all numbers for each would take hours.
+TEST(StateDraft, AQuarterOfAMillionFreeNamesOfOneBaseTakeATimeInProportion) {
+  constexpr std::uint64_t kNames = 250'000;
+  StateDraft draft;
+  auto& entries = draft.directories.at(kRootDirectory).entries;
+  for (std::uint64_t i = 0; i < kNames; ++i) entries.emplace(draft.FreeName(kRootDirectory, "a"), FileId(5));
+  EXPECT_EQ(entries.size(), kNames);
+  EXPECT_TRUE(entries.contains("a"));
+  EXPECT_TRUE(entries.contains("a.249999"));
 }
 
 }  // namespace
