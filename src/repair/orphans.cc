@@ -85,6 +85,7 @@ void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneI
     }
   }
   RememberedHoles scanned(device);
+  LostAndFound lost_and_found(draft);
   for (const ZoneInfo& zone : report) {
     const bool metadata = std::ranges::find(metadata_zones, zone.id) != metadata_zones.end();
     if (zone.type != ZoneType::kSequentialRequired || metadata || draft.log_zones.contains(zone.id)) continue;
@@ -96,7 +97,7 @@ void RescueOrphans(StateDraft& draft, ZonedDevice& device, std::span<const ZoneI
       FileRecord file{.id = draft.NewId(), .size = length, .mtime_seconds = WallSeconds()};
       file.extents.push_back({.file_offset = 0, .place = zone.start + gap.begin, .length = length});
       const std::string path =
-          PutIntoLostAndFound(draft, std::move(file), fmt::format("zone-{}-{}", zone.id.value, gap.begin));
+          lost_and_found.Put(std::move(file), fmt::format("zone-{}-{}", zone.id.value, gap.begin));
       steps.Add(fmt::format("put {} KiB of zone {} from byte {} on, which no file points to, at {}",
                             length / 1024, zone.id.value, gap.begin, path));
     }

@@ -55,7 +55,7 @@ class RepairDraftTest : public testing::Test {
   const FileRecord& File(std::uint64_t id) { return draft_.files.at(FileId(id)); }
   // The only file in /lost+found.
   const FileRecord& Rescued() {
-    const auto& entries = draft_.directories.at(LostAndFound(draft_)).entries;
+    const auto& entries = draft_.directories.at(LostAndFound(draft_).directory()).entries;
     EXPECT_THAT(entries, SizeIs(1));
     return draft_.files.at(entries.begin()->second);
   }
@@ -129,7 +129,7 @@ TEST_F(RepairDraftTest, FilesAndDirectoriesWithoutANameGetOne) {
   draft_.Apply(CreateFile{FileId(6)});
   draft_.directories.at(kRootDirectory).entries.emplace("nowhere", FileId(99));
   Repair();
-  const auto& entries = draft_.directories.at(LostAndFound(draft_)).entries;
+  const auto& entries = draft_.directories.at(LostAndFound(draft_).directory()).entries;
   EXPECT_EQ(entries.at("file-5"), FileId(5));
   EXPECT_EQ(draft_.directories.at(entries.at("directory-40")).entries.at("below"), FileId(6));
   EXPECT_FALSE(draft_.directories.at(kRootDirectory).entries.contains("nowhere"));
@@ -141,7 +141,20 @@ TEST_F(RepairDraftTest, AFileNamedLostAndFoundIsNotReplaced) {
   draft_.Apply(CreateFile{FileId(6)});
   Repair();
   EXPECT_EQ(draft_.directories.at(kRootDirectory).entries.at(kLostAndFound), FileId(5));
-  EXPECT_TRUE(draft_.directories.at(LostAndFound(draft_)).entries.contains("file-6"));
+  EXPECT_TRUE(draft_.directories.at(LostAndFound(draft_).directory()).entries.contains("file-6"));
+}
+
+// To walk the root directory for each file that is put into it would take hours.
+TEST_F(RepairDraftTest, ManyFilesWithoutANameBesideManyNamesTakeATimeInProportion) {
+  constexpr std::uint64_t kFiles = 50'000;
+  AddFile(5, {});
+  draft_.Apply(LinkFile{kRootDirectory, kLostAndFound, FileId(5)});
+  for (std::uint64_t i = 0; i < kFiles; ++i) {
+    draft_.Apply(LinkFile{kRootDirectory, "a" + std::to_string(i), FileId(5)});
+    draft_.Apply(CreateFile{FileId(10 + i)});
+  }
+  RepairNames(draft_, steps_);
+  EXPECT_THAT(draft_.directories.at(LostAndFound(draft_).directory()).entries, SizeIs(kFiles));
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ class ExtentRepairer {
       }
       rescued.size = end;
       const std::string path =
-          PutIntoLostAndFound(draft_, std::move(rescued), fmt::format("file-{}-from-{}", of.value, from));
+          lost_and_found_.Put(std::move(rescued), fmt::format("file-{}-from-{}", of.value, from));
       steps_.Add(
           fmt::format("put the {} bytes of {} from byte {} on at {}", end, names_.Describe(of), from, path));
       run.clear();
@@ -203,6 +203,7 @@ class ExtentRepairer {
   const ExtentRules& rules_;
   const FileNames& names_;
   Sentences& steps_;
+  LostAndFound lost_and_found_{draft_};
   std::map<std::uint64_t, Taken> taken_;  // by device byte
 };
 

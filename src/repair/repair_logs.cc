@@ -139,8 +139,7 @@ class LogRepairer {
       if (file.windows.empty()) continue;
       file.next_sequence = file.windows.back().last_sequence + 1;
       file.size = file.windows.back().end;
-      const std::string path =
-          PutIntoLostAndFound(draft_, std::move(file), fmt::format("{}.log", owner.value));
+      const std::string path = lost_and_found_.Put(std::move(file), fmt::format("{}.log", owner.value));
       steps_.Add(fmt::format("put {} frames of file {}, which no remaining commit names, at {}",
                              frames.size(), owner.value, path));
       AcknowledgeLoss(draft_.files.at(owner), path);
@@ -166,6 +165,7 @@ class LogRepairer {
   }
 
   StateDraft& draft_;
+  LostAndFound lost_and_found_{draft_};
   std::map<FileId, Frames> frames_;
   const LogRules& rules_;
   Sentences& steps_;

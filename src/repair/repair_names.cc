@@ -45,35 +45,44 @@ std::set<FileId> Reach(StateDraft& draft, Sentences& steps) {
 
 }  // namespace
 
-FileId LostAndFound(StateDraft& draft) {
-  const Directory& root = draft.directories.at(kRootDirectory);
+FileId LostAndFound::directory() {
+  if (directory_ == kNoFile) directory_ = FindOrMake();
+  return directory_;
+}
+
+FileId LostAndFound::FindOrMake() {
+  const Directory& root = draft_.directories.at(kRootDirectory);
   if (const auto entry = root.entries.find(kLostAndFound); entry != root.entries.end()) {
-    if (draft.directories.contains(entry->second)) return entry->second;
+    if (draft_.directories.contains(entry->second)) return entry->second;
   }
   for (const auto& [name, id] : root.entries) {  // made by an earlier repair
-    if (name.starts_with(fmt::format("{}.", kLostAndFound)) && draft.directories.contains(id)) return id;
+    if (name.starts_with(fmt::format("{}.", kLostAndFound)) && draft_.directories.contains(id)) return id;
   }
-  const FileId id = draft.NewId();
-  const std::string name = draft.FreeName(kRootDirectory, kLostAndFound);
-  draft.directories.at(kRootDirectory).entries.emplace(name, id);
-  draft.directories.emplace(
+  const FileId id = draft_.NewId();
+  const std::string name = draft_.FreeName(kRootDirectory, kLostAndFound);
+  draft_.directories.at(kRootDirectory).entries.emplace(name, id);
+  draft_.directories.emplace(
       id,
       Directory{
           .id = id, .parent = kRootDirectory, .name = name, .mtime_seconds = WallSeconds(), .entries = {}});
   return id;
 }
 
-std::string PutIntoLostAndFound(StateDraft& draft, FileRecord file, const std::string& name) {
-  const FileId parent = LostAndFound(draft);
-  const std::string free = draft.FreeName(parent, name);
-  Directory& directory = draft.directories.at(parent);
-  directory.entries.emplace(free, file.id);
+std::string LostAndFound::Enter(FileId id, const std::string& name) {
+  std::string free = draft_.FreeName(directory(), name);
+  draft_.directories.at(directory()).entries.emplace(free, id);
+  return free;
+}
+
+std::string LostAndFound::Put(FileRecord file, const std::string& name) {
   const FileId id = file.id;
-  draft.files.insert_or_assign(id, std::move(file));
-  return fmt::format("/{}/{}", directory.name, free);
+  const std::string free = Enter(id, name);
+  draft_.files.insert_or_assign(id, std::move(file));
+  return fmt::format("/{}/{}", draft_.directories.at(directory()).name, free);
 }
 
 void RepairNames(StateDraft& draft, Sentences& steps) {
+  LostAndFound lost_and_found(draft);
   std::set<FileId> seen = Reach(draft, steps);
   // Directories first: files below a directory that is put back have their names again.
   std::vector<FileId> lost;
@@ -86,9 +95,7 @@ void RepairNames(StateDraft& draft, Sentences& steps) {
     if (!below_another) lost.push_back(id);
   }
   for (const FileId id : lost) {
-    const FileId parent = LostAndFound(draft);
-    const std::string name = draft.FreeName(parent, fmt::format("directory-{}", id.value));
-    draft.directories.at(parent).entries.emplace(name, id);
+    const std::string name = lost_and_found.Enter(id, fmt::format("directory-{}", id.value));
     steps.Add(fmt::format("put directory {}, which has no name, at /{}/{}", id.value, kLostAndFound, name));
   }
   seen = Reach(draft, steps);
@@ -99,7 +106,7 @@ void RepairNames(StateDraft& draft, Sentences& steps) {
     if (!seen.contains(id)) nameless.push_back(file);
   }
   for (const FileRecord& file : nameless) {
-    const std::string path = PutIntoLostAndFound(draft, file, fmt::format("file-{}", file.id.value));
+    const std::string path = lost_and_found.Put(file, fmt::format("file-{}", file.id.value));
     steps.Add(fmt::format("put file {}, which has no name, at {}", file.id.value, path));
   }
 }

@@ -11,12 +11,25 @@ namespace zenfs {
 
 inline constexpr const char* kLostAndFound = "lost+found";
 
-// Returns the directory /lost+found, and creates it if it does not exist. If a file has that name,
-// the directory gets another one.
-FileId LostAndFound(StateDraft& draft);
+// The directory /lost+found of a draft. Finds it once, because a repair may put a million files there.
+class LostAndFound {
+ public:
+  // `draft` outlives it.
+  explicit LostAndFound(StateDraft& draft) : draft_(draft) {}
 
-// Puts a file into /lost+found under `name`, or under a similar free name. Returns its path.
-std::string PutIntoLostAndFound(StateDraft& draft, FileRecord file, const std::string& name);
+  // Creates the directory if it does not exist. If a file has that name, the directory gets another one.
+  FileId directory();
+  // Enters `id` under `name`, or under a similar free name. Returns that name.
+  std::string Enter(FileId id, const std::string& name);
+  // The same for a file that the draft need not have. Returns its path.
+  std::string Put(FileRecord file, const std::string& name);
+
+ private:
+  FileId FindOrMake();
+
+  StateDraft& draft_;
+  FileId directory_ = kNoFile;  // kNoFile: not found yet
+};
 
 // Appends a sentence to `steps` for each change. Afterwards every directory is in its parent and
 // every file has a name.
