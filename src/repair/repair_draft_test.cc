@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "repair/repair_extents.h"
+#include "repair/repair_logs.h"
 #include "repair/repair_names.h"
 
 namespace zenfs {
@@ -155,6 +156,80 @@ TEST_F(RepairDraftTest, ManyFilesWithoutANameBesideManyNamesTakeATimeInProportio
   }
   RepairNames(draft_, steps_);
   EXPECT_THAT(draft_.directories.at(LostAndFound(draft_).directory()).entries, SizeIs(kFiles));
+}
+
+class RepairDraftOfLogsTest : public RepairDraftTest {
+ protected:
+  FileRecord& AddLog(std::uint64_t id) {
+    draft_.Apply(CreateFile{.id = FileId(id), .shape = FileShape::kFramed});
+    draft_.Apply(LinkFile{kRootDirectory, std::to_string(id), FileId(id)});
+    return draft_.files.at(FileId(id));
+  }
+  void AddFrame(std::uint64_t owner, std::uint64_t epoch, std::uint64_t sequence) {
+    frames_.of[FileId(owner)].push_back({.owner = owner,
+                                         .epoch = epoch,
+                                         .sequence = sequence,
+                                         .file_offset = (sequence - 1) * 10,
+                                         .stable_sequence = sequence - 1,
+                                         .length = 10,
+                                         .payload = Place(2, 0),
+                                         .device_bytes = kBlock,
+                                         .zone = ZoneId(2)});
+  }
+  void Repair() {
+    const FileNames names([this](FileId id) -> const Directory* {
+      const auto found = draft_.directories.find(id);
+      return found == draft_.directories.end() ? nullptr : &found->second;
+    });
+    RepairLogs(draft_, std::move(frames_), {.names = names}, steps_, losses_);
+    const auto state = draft_.ToState();
+    ASSERT_TRUE(state) << state.error().ToString();
+    EXPECT_THAT(state->Check(), IsEmpty());
+  }
+
+  LogFrames frames_;
+  Sentences losses_;
+};
+
+// To search for the frames of each epoch in each file would take hours.
+TEST_F(RepairDraftOfLogsTest, ManyLogsOfManyLostEpochsTakeATimeInProportion) {
+  constexpr std::uint64_t kFiles = 50'000;
+  for (std::uint64_t i = 1; i <= kFiles; ++i) {
+    AddLog(10 + i);
+    AddFrame(10 + i, i, 1);
+  }
+  Repair();
+  EXPECT_EQ(draft_.epoch, kFiles);
+  for (std::uint64_t i = 1; i <= kFiles; ++i) {
+    ASSERT_EQ(File(10 + i).windows, (std::vector<LogWindow>{{i, 1, 1, 10}}));
+    ASSERT_EQ(File(10 + i).size, 10u);
+  }
+}
+
+TEST_F(RepairDraftOfLogsTest, ALogOfManyLostEpochsTakesATimeInProportion) {
+  constexpr std::uint64_t kEpochs = 100'000;
+  AddLog(5);
+  for (std::uint64_t epoch = 1; epoch <= kEpochs; ++epoch) AddFrame(5, epoch, epoch);
+  Repair();
+  EXPECT_THAT(losses_, IsEmpty());
+  EXPECT_THAT(File(5).windows, SizeIs(kEpochs));
+  EXPECT_EQ(File(5).windows.back(), (LogWindow{kEpochs, kEpochs, kEpochs, kEpochs * 10}));
+  EXPECT_EQ(File(5).size, kEpochs * 10);
+  EXPECT_EQ(File(5).next_sequence, kEpochs + 1);
+}
+
+TEST_F(RepairDraftOfLogsTest, ALogWhoseLastWindowsAreLostEndsBeforeThemInATimeInProportion) {
+  constexpr std::uint64_t kWindows = 100'000;
+  FileRecord& log = AddLog(5);
+  for (std::uint64_t i = 1; i <= kWindows; ++i) log.windows.push_back({1, i, i, i * 10});
+  log.next_sequence = kWindows + 1;
+  log.size = kWindows * 10;
+  draft_.epoch = 1;
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) AddFrame(5, 1, sequence);
+  Repair();
+  EXPECT_THAT(File(5).windows, SizeIs(3));
+  EXPECT_EQ(File(5).size, 30u);
+  EXPECT_EQ(File(5).next_sequence, kWindows + 1);
 }
 
 }  // namespace

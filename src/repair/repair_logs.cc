@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "device/remembered_holes.h"
 #include "repair/repair_names.h"
@@ -23,20 +22,15 @@ class LogRepairer {
       : draft_(draft), frames_(std::move(frames.of)), rules_(rules), steps_(steps), losses_(losses) {}
 
   void Run() {
-    std::set<std::uint64_t> later_epochs;
+    std::uint64_t last_epoch = std::max(draft_.epoch, rules_.last_epoch);
     for (const auto& [owner, frames] : frames_) {
       draft_.next_id = std::max(draft_.next_id, owner.value + 1);
-      for (const ScannedFrame& frame : frames) {
-        if (frame.epoch > draft_.epoch) later_epochs.insert(frame.epoch);
-      }
+      for (const ScannedFrame& frame : frames) last_epoch = std::max(last_epoch, frame.epoch);
     }
     for (const auto& [id, file] : draft_.files) {
-      for (const LogWindow& window : file.windows) {
-        if (window.epoch > draft_.epoch) later_epochs.insert(window.epoch);
-      }
+      for (const LogWindow& window : file.windows) last_epoch = std::max(last_epoch, window.epoch);
     }
-    if (rules_.last_epoch > draft_.epoch) later_epochs.insert(rules_.last_epoch);
-    if (!later_epochs.empty()) SealUpTo(later_epochs);
+    if (last_epoch > draft_.epoch) SealUpTo(last_epoch);
     for (auto& [id, file] : draft_.files) {
       if (file.shape == FileShape::kFramed) AcknowledgeLoss(file);
     }
@@ -52,28 +46,40 @@ class LogRepairer {
   // The commits that began the later epochs are lost. Seals the frames found of the last known
   // epoch and of the later ones, as the mounts in between did, so that the next mount begins a
   // higher epoch.
-  void SealUpTo(const std::set<std::uint64_t>& later) {
-    std::vector<std::uint64_t> epochs{draft_.epoch};
-    epochs.insert(epochs.end(), later.begin(), later.end());
+  void SealUpTo(std::uint64_t last_epoch) {
     for (auto& [id, file] : draft_.files) {
-      if (file.shape != FileShape::kFramed) continue;
-      for (const std::uint64_t epoch : epochs) {
-        // After a sealed window, frames of an earlier epoch are dead.
-        if (!file.windows.empty() && epoch < file.windows.back().epoch) continue;
-        const ReplayedLog log = ReplayOf(file, epoch);
-        if (!log.open_window) continue;
-        file.windows.push_back(*log.open_window);
-        file.next_sequence = log.open_window->last_sequence + 1;
-        file.size = log.open_window->end;
-        file.mtime_seconds = log.mtime_seconds;
-      }
+      const auto found = frames_.find(id);
+      if (file.shape == FileShape::kFramed && found != frames_.end()) SealLater(file, found->second);
     }
     steps_.Add(fmt::format(
         "seal the logs up to epoch {}: the commits that began the epochs after {} are lost, but the logs "
         "or their device show these epochs",
-        *later.rbegin(), draft_.epoch));
-    draft_.epoch = *later.rbegin();
+        last_epoch, draft_.epoch));
+    draft_.epoch = last_epoch;
     draft_.buffers = {};  // they belong to a mount before those epochs
+  }
+
+  // Sorts `frames`, those of `file`. Each may be of another epoch, so each epoch takes only its own frames and the end of the
+  // file before them.
+  void SealLater(FileRecord& file, Frames& frames) const {
+    std::ranges::sort(frames, {}, &ScannedFrame::epoch);
+    std::uint64_t end = file.ExtentsEnd();
+    for (const LogWindow& window : file.windows) end = std::max(end, window.end);
+    for (auto from = frames.begin(), to = from; from != frames.end(); from = to) {
+      const std::uint64_t epoch = from->epoch;
+      to = std::ranges::upper_bound(from, frames.end(), epoch, {}, &ScannedFrame::epoch);
+      // After a sealed window, frames of an earlier epoch are dead.
+      if (epoch < draft_.epoch || (!file.windows.empty() && epoch < file.windows.back().epoch)) continue;
+      FileRecord before{
+          .id = file.id, .mtime_seconds = file.mtime_seconds, .next_sequence = file.next_sequence};
+      if (end != 0) before.extents.push_back({.file_offset = 0, .length = end});
+      const ReplayedLog log = ReplayLog(before, epoch, Frames(from, to));
+      if (!log.open_window) continue;
+      file.windows.push_back(*log.open_window);
+      file.next_sequence = log.open_window->last_sequence + 1;
+      file.size = end = log.open_window->end;
+      file.mtime_seconds = log.mtime_seconds;
+    }
   }
 
   // Moves the end of `file` back to `end`, and its last window to the last frame before that.
@@ -88,14 +94,8 @@ class LogRepairer {
     std::uint64_t begin = file.ExtentsEnd();
     for (LogWindow& window : file.windows) {
       if (window.end > end) {
-        std::uint64_t last = 0;
-        for (const Piece& piece : log.index.pieces()) {
-          if (!piece.damaged && piece.sequence >= window.first_sequence && piece.end() <= end &&
-              piece.end() > begin) {
-            last = std::max(last, piece.sequence);
-          }
-        }
-        window.last_sequence = last;
+        // Only the first of these windows has bytes before `end`.
+        window.last_sequence = begin < end ? LastFrame(log, window.first_sequence, begin, end) : 0;
         window.end = end;
       }
       begin = window.end;
@@ -103,6 +103,17 @@ class LogRepairer {
     std::erase_if(file.windows, [](const LogWindow& w) { return w.last_sequence < w.first_sequence; });
     file.next_sequence = highest + 1;
     file.size = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
+  }
+
+  // The last frame from `first` on that has bytes behind `begin` and none behind `end`; 0 if there is none.
+  static std::uint64_t LastFrame(const ReplayedLog& log, std::uint64_t first, std::uint64_t begin,
+                                 std::uint64_t end) {
+    std::uint64_t last = 0;
+    for (const Piece& piece : log.index.pieces()) {
+      if (!piece.damaged && piece.sequence >= first && piece.end() <= end && piece.end() > begin)
+        last = std::max(last, piece.sequence);
+    }
+    return last;
   }
 
   // `path`: of a file that was put into /lost+found just now, so that the names do not have it.
