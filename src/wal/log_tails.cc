@@ -27,6 +27,11 @@ Status LogTails::Update(const State& state) {
     return true;
   });
   for (auto& [owner, tail] : tails_) tail.older = tail.frames.size();
+  std::erase_if(
+      tails_,
+      [&](const auto& entry) {  // those that Log has added, of files that were changed or deleted since
+        return entry.second.frames.empty() && state.FindFile(entry.first) != entry.second.record;
+      });
   std::vector<LogZone> zones;
   for (const auto& [id, zone] : allocated) {
     if (id.value < device_.geometry().zone_count) zones.push_back(zone);
@@ -125,10 +130,8 @@ std::uint64_t LogTails::NextScan(Holes& holes, std::optional<std::uint64_t> hole
 
 std::shared_ptr<const ReplayedLog> LogTails::Log(const std::shared_ptr<const FileRecord>& record,
                                                  std::uint64_t epoch, Evidence evidence) {
-  const auto it = tails_.find(record->id);
-  if (it == tails_.end()) return std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, {}));
-  Tail& tail = it->second;
-  if (evidence == Evidence::kOlder) {
+  Tail& tail = tails_[record->id];
+  if (evidence == Evidence::kOlder && tail.older < tail.frames.size()) {
     std::vector<ScannedFrame> frames = tail.frames;
     // Those in a sync zone are found anew by each Update.
     for (ScannedFrame& frame : frames | std::views::drop(tail.older)) {

@@ -39,8 +39,8 @@ class LogTails {
     kAll,
     kOlder,  // not those that were first found by the last Update; if one before these is missing, the log ends there
   };
-  // The log of `record`, which is in the state, from the frames found so far. With kAll, returns the same object until
-  // the record or its frames change.
+  // The log of `record`, which is in the state, from the frames found so far. With kAll, or if the last Update found no new
+  // frames of it, returns the same object until the record or its frames change.
   [[nodiscard]] std::shared_ptr<const ReplayedLog> Log(const std::shared_ptr<const FileRecord>& record,
                                                        std::uint64_t epoch,
                                                        Evidence evidence = Evidence::kAll);
@@ -82,7 +82,7 @@ class LogTails {
   ZonedDevice& device_;
   const Uuid volume_;
   std::map<ZoneId, Zone> zones_;
-  std::unordered_map<FileId, Tail> tails_;
+  std::unordered_map<FileId, Tail> tails_;  // of files with frames, and of those that Log was called for
 };
 
 }  // namespace zenfs

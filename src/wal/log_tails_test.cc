@@ -53,6 +53,34 @@ TEST_F(LogTailsTest, NothingNewIsTheSameObjectAndNoRead) {
   EXPECT_EQ(rig_.Count(FaultyDevice::Command::kRead), before);
 }
 
+// A log may have a million windows and no frame: its replay must not be repeated for each read.
+TEST_F(LogTailsTest, ALogWithoutFramesIsTheSameObjectUntilItsRecordChanges) {
+  const auto file = rig_.NewFile();
+  const State now = rig_.state();
+  ASSERT_TRUE(tails_.Update(now).ok());
+  const auto record = now.FindFile(file->id());
+  std::weak_ptr<const ReplayedLog> log = tails_.Log(record, now.epoch());
+  ASSERT_TRUE(tails_.Update(now).ok());
+  EXPECT_EQ(tails_.Log(record, now.epoch()), log.lock());
+  EXPECT_EQ(tails_.Log(record, now.epoch(), LogTails::Evidence::kOlder), log.lock());
+  State without = now;
+  ASSERT_TRUE(without.Apply(std::vector<Edit>{SetLifetime{file->id(), Lifetime::kShort}}).ok());
+  ASSERT_TRUE(tails_.Update(without).ok());
+  EXPECT_TRUE(log.expired()) << "or a reader would keep the logs of all deleted files";
+}
+
+TEST_F(LogTailsTest, WithoutNewFramesOlderEvidenceIsTheSameObject) {
+  const auto file = rig_.NewFile();
+  Write(*file, "bytes");
+  const auto log = Look(file->id());
+  const State now = rig_.state();
+  const auto record = now.FindFile(file->id());
+  EXPECT_NE(tails_.Log(record, now.epoch(), LogTails::Evidence::kOlder), log);
+  ASSERT_TRUE(tails_.Update(now).ok());
+  const auto again = tails_.Log(record, now.epoch());
+  EXPECT_EQ(tails_.Log(record, now.epoch(), LogTails::Evidence::kOlder), again);
+}
+
 TEST_F(LogTailsTest, AReleasedZoneTakesItsFramesAlong) {
   auto file = rig_.NewFile();
   Write(*file, Text(5000, 'x'));
