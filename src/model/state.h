@@ -23,6 +23,7 @@
 
 #include "base/status.h"
 #include "model/edit.h"
+#include "model/state_flaws.h"
 
 namespace zenfs {
 
@@ -43,13 +44,6 @@ struct Effects {
   std::vector<Extent> lost;
   std::vector<FileId> changed;  // files whose record was replaced
   std::vector<FileId> removed;  // files that lost their last name
-};
-
-// A violation of an invariant.
-struct StateFlaw {
-  std::string text;           // one sentence
-  std::vector<FileId> files;  // the affected files and directories
-  std::optional<DeviceOffset> place{};
 };
 
 // Applies `edit` to `file`, as State::Apply does to its copy. Errors: kCorruption if the edit contradicts the file; discard the
@@ -93,9 +87,10 @@ class State {
   // Compares contents; shared and separate records are equal.
   friend bool operator==(const State& a, const State& b);
 
-  // Checks all invariants above that can be checked without a device. Empty if there is no violation.
-  std::vector<StateFlaw> Flaws() const;
-  // Same, texts only.
+  // Checks all invariants above that can be checked without a device, except that no extents overlap: volume/check_extents.h
+  // does that, with the zones. Empty if there is no violation.
+  StateFlaws Flaws() const;
+  // Same, also for extents that overlap. The texts of those kept.
   std::vector<std::string> Check() const;
 
  private:

@@ -13,27 +13,44 @@ class Checker {
  public:
   explicit Checker(const State& state) : state_(state) {}
 
-  std::vector<StateFlaw> Run() {
+  void CheckAllButOverlaps() {
     CheckDirectories();
     CheckWaysToRoot();
     for (const auto& [id, file] : state_.files()) CheckFile(id, *file);
-    CheckOverlaps();
-    if (auto flaw = FindNumberFrom(state_, kStateNumbersCredible)) findings_.push_back(*std::move(flaw));
+    if (auto flaw = FindNumberFrom(state_, kStateNumbersCredible)) flaws_.Add(*std::move(flaw));
     for (const auto& [id, zone] : state_.log_zones()) {
       if (zone.generation >= state_.next_generation() || zone.zone != id) {
         Add({}, "log zone {} has generation {}, but the next one is {}", id.value, zone.generation,
             state_.next_generation());
       }
     }
-    std::ranges::sort(findings_, {},
-                      &StateFlaw::text);  // a fixed order, unlike that of the hash tables
-    return std::move(findings_);
   }
+
+  void CheckOverlaps() {
+    struct Piece {
+      DeviceOffset place;
+      std::uint64_t length;
+      FileId owner;
+    };
+    std::vector<Piece> pieces;
+    for (const auto& [id, file] : state_.files()) {
+      for (const Extent& extent : file->extents) pieces.push_back({extent.place, extent.length, id});
+    }
+    std::ranges::sort(pieces, {}, [](const Piece& p) { return std::pair(p.place, p.owner); });
+    for (std::size_t i = 1; i < pieces.size(); ++i) {
+      if (pieces[i - 1].place + pieces[i - 1].length > pieces[i].place) {
+        Add({pieces[i - 1].owner, pieces[i].owner}, "files {} and {} both claim device byte {}",
+            pieces[i - 1].owner.value, pieces[i].owner.value, pieces[i].place.value);
+      }
+    }
+  }
+
+  StateFlaws Take() { return std::move(flaws_); }
 
  private:
   template <typename... Args>
   void Add(const std::vector<FileId>& files, fmt::format_string<Args...> text, Args&&... args) {
-    findings_.push_back({.text = fmt::format(text, std::forward<Args>(args)...), .files = files});
+    flaws_.Add({.text = fmt::format(text, std::forward<Args>(args)...), .files = files});
   }
 
   void CheckDirectories() {
@@ -121,38 +138,25 @@ class Checker {
     }
   }
 
-  void CheckOverlaps() {
-    struct Piece {
-      DeviceOffset place;
-      std::uint64_t length;
-      FileId owner;
-    };
-    std::vector<Piece> pieces;
-    for (const auto& [id, file] : state_.files()) {
-      for (const Extent& extent : file->extents) pieces.push_back({extent.place, extent.length, id});
-    }
-    std::ranges::sort(pieces, {}, [](const Piece& p) { return std::pair(p.place, p.owner); });
-    for (std::size_t i = 1; i < pieces.size(); ++i) {
-      if (pieces[i - 1].place + pieces[i - 1].length > pieces[i].place) {
-        Add({pieces[i - 1].owner, pieces[i].owner}, "files {} and {} both claim device byte {}",
-            pieces[i - 1].owner.value, pieces[i].owner.value, pieces[i].place.value);
-        findings_.back().place = pieces[i].place;
-      }
-    }
-  }
-
   const State& state_;
   std::unordered_map<FileId, std::uint32_t> names_;
-  std::vector<StateFlaw> findings_;
+  StateFlaws flaws_;
 };
 
 }  // namespace
 
-std::vector<StateFlaw> State::Flaws() const { return Checker(*this).Run(); }
+StateFlaws State::Flaws() const {
+  Checker checker(*this);
+  checker.CheckAllButOverlaps();
+  return checker.Take();
+}
 
 std::vector<std::string> State::Check() const {
+  Checker checker(*this);
+  checker.CheckAllButOverlaps();
+  checker.CheckOverlaps();
   std::vector<std::string> sentences;
-  for (StateFlaw& flaw : Flaws()) sentences.push_back(std::move(flaw.text));
+  for (const StateFlaw& flaw : checker.Take()) sentences.push_back(flaw.text);
   return sentences;
 }
 

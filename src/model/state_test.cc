@@ -276,6 +276,31 @@ TEST_F(StateTest, OverlappingExtentsAreFoundByCheck) {
   EXPECT_THAT(state_.Check(), ::testing::ElementsAre("files 2 and 3 both claim device byte 12287"));
 }
 
+// Metadata of a few MiB can have millions, so a check must not keep them all.
+TEST_F(StateTest, OverlapsAreListedUpToAThousand) {
+  std::vector<Edit> edits{RaiseCounters{20'000, 0}};
+  for (std::uint64_t i = 10'000; i < 12'500; ++i) {
+    edits.push_back(CreateFile{.id = FileId(i)});
+    edits.push_back(LinkFile{kRootDirectory, std::to_string(i), FileId(i)});
+    edits.push_back(SetExtents{FileId(i), 0, {At(0, 8192, 4096)}, 4096});
+  }
+  ASSERT_TRUE(state_.Apply(edits).ok());
+  EXPECT_THAT(state_.Flaws(), IsEmpty());
+  const std::vector<std::string> texts = state_.Check();
+  ASSERT_EQ(texts.size(), StateFlaws::kKeptAtMost);
+  EXPECT_EQ(texts.front(), "files 10000 and 10001 both claim device byte 8192");
+  EXPECT_EQ(texts.back(), "files 10999 and 11000 both claim device byte 8192");
+}
+
+TEST(StateFlawsTest, TheFirstByTextAreKeptAndTheOthersCounted) {
+  StateFlaws flaws;
+  for (int i = 4999; i >= 1000; --i) flaws.Add({.text = std::to_string(i), .files = {}});
+  EXPECT_EQ(flaws.size(), StateFlaws::kKeptAtMost);
+  EXPECT_EQ(flaws.begin()->text, "1000");
+  EXPECT_EQ(std::prev(flaws.end())->text, "1999");
+  EXPECT_EQ(flaws.omitted(), 3000u);
+}
+
 TEST_F(StateTest, NumbersHigherThanAnyWriterCountsAreRefused) {
   constexpr std::uint64_t kTooFar = std::uint64_t{1} << 63;
   Refused({BeginEpoch{kTooFar}}, "any writer");

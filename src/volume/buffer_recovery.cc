@@ -72,8 +72,8 @@ Result<std::optional<State>> BufferRecovery::CommitExtents(Metalog& metalog, con
   Status sound = extended.Apply(edits);
   if (sound.ok()) sound = CheckPlaces(extended, zones, device_->name);
   if (sound.ok()) sound = CheckNotInLogZones(edits, state, device_->geometry);
-  if (const auto flaws = sound.ok() ? extended.Flaws() : std::vector<StateFlaw>(); !flaws.empty()) {
-    sound = Fail(Code::kCorruption, flaws.front().text);
+  if (const auto flaws = sound.ok() ? extended.Check() : std::vector<std::string>(); !flaws.empty()) {
+    sound = Fail(Code::kCorruption, flaws.front());
   }
   if (!sound.ok()) {
     return Fail(

@@ -81,8 +81,8 @@ class Check {
   }
 
   void CheckState() {
-    for (const StateFlaw& flaw : context_.state.Flaws()) {
-      if (flaw.place) continue;  // an overlap: CheckExtents reports it, with the zones
+    const StateFlaws flaws = context_.state.Flaws();
+    for (const StateFlaw& flaw : flaws) {
       std::string text = flaw.text;
       for (const FileId id : flaw.files) {
         const std::string path = names_.PathOf(id);
@@ -91,6 +91,7 @@ class Check {
       context_.Add(Severity::kError, std::move(text), std::nullopt, std::nullopt,
                    flaw.files.empty() ? kNoFile : flaw.files.front());
     }
+    context_.out.findings.AddOmitted(Severity::kError, flaws.omitted());
   }
 
   void CheckLogZones() {

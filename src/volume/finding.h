@@ -39,6 +39,10 @@ class Findings {
 
   void Add(Finding finding);
   void Add(const Findings& others);
+  // Counts findings behind the first kKeptAtMost of a list, which were added.
+  void AddOmitted(Severity severity, std::uint64_t count) {
+    counts_[static_cast<std::size_t>(severity)].omitted += count;
+  }
   // Removes those that `others` does not have, too. If `others` has omitted some of a severity, none of that severity is
   // removed, because it may be among these.
   void KeepThoseOf(const Findings& others);

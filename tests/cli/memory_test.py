@@ -134,7 +134,7 @@ class WithoutMemory(MemoryCase):
 
 class HostileMetadata(MemoryCase):
     NAMES = 20_000
-    EXTENTS = 20_000
+    EXTENTS = 200_000
 
     def setUp(self):
         super().setUp()
