@@ -326,6 +326,7 @@ set(ZENFS_SOURCES_volume
   volume/foreign.cc
   volume/format_two_devices.cc
   volume/format_volume.cc
+  volume/invalid_blocks.cc
   volume/live_state.cc
   volume/log_losses.cc
   volume/live_zones.cc
@@ -430,4 +431,5 @@ set(ZENFS_TESTS_volume
   volume/volume_two_hosts_test.cc
   volume/volume_unreadable_test.cc
   volume/volume_write_fault_test.cc
+  volume/invalid_blocks_test.cc
 )

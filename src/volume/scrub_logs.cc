@@ -3,46 +3,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "device/remembered_holes.h"
+#include "volume/invalid_blocks.h"
 #include "wal/log_replay.h"
 #include "wal/log_scan.h"
 
 namespace zenfs {
 namespace {
 
-// A block of a log zone that is not a valid frame. If it begins like a frame, `header` is its unverified header.
-struct Suspect {
-  ZoneId zone;
-  std::uint64_t at = 0;
-  bool like_a_frame = false;
-  FrameHeader header;
-};
-
 class LogScrub {
  public:
-  LogScrub(ScrubContext& context, const FileNames& names)
-      : context_(context), names_(names), device_(context.device) {}
+  LogScrub(ScrubContext& context, const State& state, const FileNames& names)
+      : context_(context), state_(state), names_(names), device_(context.device) {}
 
   void Scan(const LogZone& zone, const ZoneInfo& info) {
     ScanLogZone(
         device_, context_.superblock.seed, zone, info,
         [&](const ScannedFrame& frame) {
           ++context_.out.log_frames;
-          frames_[FileId(frame.owner)].push_back(frame);
+          invalid_.SeeFrame();
+          if (IsLog(FileId(frame.owner))) frames_[FileId(frame.owner)].push_back(frame);
         },
         0,
         [&](std::uint64_t at, const ParsedFrame& frame) {
-          const bool like_a_frame = frame.verdict == FrameVerdict::kDamaged;
-          suspects_.push_back(
-              {.zone = zone.zone, .at = at, .like_a_frame = like_a_frame, .header = frame.header});
+          const bool like_a_frame =
+              frame.verdict == FrameVerdict::kDamaged && frame.header.kind == FrameKind::kLogData;
+          if (like_a_frame && IsLog(FileId(frame.header.owner))) {
+            invalid_.Add({zone.zone, at}, frame.header);
+          } else {
+            invalid_.Add({zone.zone, at});
+          }
         });
     context_.advance(info.WrittenBytes());
   }
 
-  void Judge(const FileRecord& record, std::uint64_t epoch) {
-    const ReplayedLog log = ReplayLog(record, epoch, std::move(frames_[record.id]));
+  void Judge(const FileRecord& record) {
+    const ReplayedLog log = ReplayLog(record, state_.epoch(), std::move(frames_[record.id]));
     for (const auto& [zone, bytes] : log.zones) context_.out.log_bytes += bytes;
     const Piece* before = nullptr;
     for (const Piece& piece : log.index.pieces()) {
@@ -52,6 +51,11 @@ class LogScrub {
   }
 
  private:
+  bool IsLog(FileId id) const {
+    const auto file = state_.FindFile(id);
+    return file != nullptr && file->shape == FileShape::kFramed;
+  }
+
   void Add(const FileRecord& record, const Piece& lost, const Piece* before) {
     FileNames::Paths paths = names_.PathsOf(record.id);
     Finding finding{
@@ -60,13 +64,10 @@ class LogScrub {
                             names_.Describe(record.id), lost.file_offset, lost.end(), lost.sequence),
         .paths = std::move(paths.whole),
         .more_paths = paths.others};
-    bool sure = true;
-    const Suspect* place = ByHeader(record.id, lost);
-    if (place == nullptr) {
-      sure = false;
-      place = Behind(before);
-    }
-    if (place != nullptr) {
+    std::optional<InvalidBlocks::Place> place = invalid_.Claiming(record.id, lost.file_offset, lost.end());
+    const bool sure = place.has_value();
+    if (!sure) place = Behind(before);
+    if (place) {
       finding.zone = place->zone;
       finding.offset = context_.device.geometry().ZoneStart(place->zone) + place->at;
       finding.text +=
@@ -75,40 +76,30 @@ class LogScrub {
     context_.out.findings.Add(std::move(finding));
   }
 
-  const Suspect* ByHeader(FileId id, const Piece& lost) const {
-    const auto it = std::ranges::find_if(suspects_, [&](const Suspect& suspect) {
-      return suspect.like_a_frame && suspect.header.kind == FrameKind::kLogData &&
-             suspect.header.owner == id.value && suspect.header.file_offset >= lost.file_offset &&
-             suspect.header.file_offset < lost.end();
-    });
-    return it == suspects_.end() ? nullptr : &*it;
-  }
-
   // The frames of a file are written in order, so the lost one is probably the first invalid block after `before`.
-  const Suspect* Behind(const Piece* before) const {
-    const Geometry& geometry = context_.device.geometry();
+  std::optional<InvalidBlocks::Place> Behind(const Piece* before) const {
+    std::optional<InvalidBlocks::Place> place;
     if (before != nullptr) {
+      const Geometry& geometry = context_.device.geometry();
       const ZoneId zone = geometry.ZoneOf(before->place);
-      const std::uint64_t from = before->place - geometry.ZoneStart(zone);
-      for (const Suspect& suspect : suspects_) {
-        if (suspect.zone == zone && suspect.at > from) return &suspect;
-      }
+      place = invalid_.Behind({zone, before->place - geometry.ZoneStart(zone)});
     }
-    return suspects_.empty() ? nullptr : &suspects_.front();
+    return place ? place : invalid_.First();
   }
 
   ScrubContext& context_;
+  const State& state_;
   const FileNames& names_;
   RememberedHoles device_;
   std::unordered_map<FileId, std::vector<ScannedFrame>> frames_;
-  std::vector<Suspect> suspects_;
+  InvalidBlocks invalid_;
 };
 
 }  // namespace
 
 void ScrubLogs(ScrubContext& context, const State& state, const FileNames& names,
                std::span<const ZoneInfo> report) {
-  LogScrub scrub(context, names);
+  LogScrub scrub(context, state, names);
   for (const auto& [id, zone] : state.log_zones()) {
     if (id.value < report.size()) scrub.Scan(zone, report[id.value]);
   }
@@ -117,7 +108,7 @@ void ScrubLogs(ScrubContext& context, const State& state, const FileNames& names
     if (record->shape == FileShape::kFramed) framed.push_back(record.get());
   }
   std::ranges::sort(framed, {}, [](const FileRecord* record) { return record->id; });
-  for (const FileRecord* record : framed) scrub.Judge(*record, state.epoch());
+  for (const FileRecord* record : framed) scrub.Judge(*record);
 }
 
 }  // namespace zenfs
