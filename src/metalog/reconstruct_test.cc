@@ -104,7 +104,7 @@ std::string ListOfOneFile(std::uint64_t id) {
 }
 
 // An older frame of many commits, of which a newer generation has every twentieth.
-TEST(Reconstruct, PartsOfAFrameCostTheirOwnBytes) {
+TEST_F(ReconstructTest, PartsOfAFrameCostTheirOwnBytes) {
   constexpr std::uint64_t kCommits = 4000;
   const auto device = CreateMemoryDevice(SmallGeometry(1 << 20));
   const Superblock superblock = SuperblockFor(device->geometry(), kMetadataZones);
