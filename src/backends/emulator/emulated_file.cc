@@ -20,6 +20,7 @@
 #include "base/file_size_limit.h"
 #include "base/output_file.h"
 #include "base/short_bytes.h"
+#include "base/sync_point.h"
 
 namespace zenfs {
 namespace {
@@ -157,10 +158,11 @@ Status CheckRegular(const struct stat& st, const std::string& path) {
                           path));
 }
 
-// O_NONBLOCK keeps the open of a FIFO from waiting for its other end; regular files ignore it.
+// Its kind is looked at before it is opened, because to open a pipe or a device may have effects; and whoever may change the
+// directory may put one at its name meanwhile. O_NONBLOCK: a lease on the file makes no open wait.
 Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
-  struct stat st{};
-  if (::stat(path.c_str(), &st) != 0) {
+  const UniqueFd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!named.valid()) {
     const int error = errno;
     if (error == ENOENT) {
       return Fail(ErrnoError(error, fmt::format("emulated device {}", path))
@@ -168,9 +170,13 @@ Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
     }
     return FailErrno(error, fmt::format("emulated device {}", path));
   }
+  struct stat st{};
+  if (::fstat(named.get(), &st) != 0) return FailErrno(errno, fmt::format("emulated device {}", path));
   ZENFS_RETURN_IF_ERROR(CheckRegular(st, path));
+  SyncPoint::Reach("EmulatedFile::Examined");
   const int access = mode == OpenMode::kExclusive ? O_RDWR : O_RDONLY;
-  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), access | O_CLOEXEC | O_NONBLOCK); });
+  const std::string same = fmt::format("/proc/self/fd/{}", named.get());
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(same.c_str(), access | O_CLOEXEC | O_NONBLOCK); });
   if (fd.valid()) return fd;
   const int error = errno;
   if (mode == OpenMode::kExclusive && (error == EACCES || error == EROFS || error == EPERM)) {

@@ -141,6 +141,20 @@ TEST_F(EmulatedFileTest, EachWrongFileHasItsOwnLine) {
   EXPECT_THAT(ErrorOfOpening().text(), HasSubstr("not a regular file"));
 }
 
+// A pipe's writer would lose its bytes.
+TEST_F(EmulatedFileTest, APipeThatTakesTheNameIsNotOpened) {
+  Create();
+  const std::string moved = directory.File("moved");
+  {
+    const SyncPoint::Scope exchange([&](std::string_view name) {
+      if (name != "EmulatedFile::Examined") return;
+      EXPECT_EQ(::rename(path.c_str(), moved.c_str()), 0);
+      EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    });
+    EXPECT_TRUE(OpenEmulatedFile(path, OpenMode::kReadOnly)) << "the file that was examined";
+  }
+}
+
 TEST_F(EmulatedFileTest, DamageIsFound) {
   Create();
   WriteFile(40, "x");
