@@ -8,6 +8,7 @@
 
 #include "device/forwarding_device.h"
 #include "file/extent_list.h"
+#include "file/read_batch.h"
 #include "zone/zone_test_rig.h"
 
 namespace zenfs {
@@ -149,6 +150,45 @@ TEST_F(ExtentReaderTest, AlignedReadIsOneCommandWithoutACopy) {
 TEST_F(ExtentReaderTest, EmptyReadSendsNoCommand) {
   ASSERT_TRUE(ReadExtents(rig_.device, extents_, 0, {}).ok());
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
+}
+
+// Notes how many commands may be in flight: each reads into memory of its own.
+class DeviceWithQueue final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  std::size_t deepest = 0;
+
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override {
+    deepest = std::max(deepest, depth);
+    return inner().CreateQueue(depth);
+  }
+};
+
+// A block of up to 64 KiB is read for each: a MiB of such extents would take 64 GiB at once.
+TEST_F(ExtentReaderTest, ExtentsOfAByteEachAreReadInRounds) {
+  constexpr std::uint64_t kBytes = 10'000;
+  std::vector<Extent> extents;
+  std::string expected;
+  for (std::uint64_t i = 0; i < kBytes; ++i) {
+    const Extent& from = extents_[i % extents_.size()];
+    extents.push_back({.file_offset = i, .place = from.place, .length = 1});
+    expected += Expected(from.file_offset, 1);
+  }
+  DeviceWithQueue device(rig_.device);
+  std::string text(kBytes, '\0');
+  ReadRequest request{0, std::as_writable_bytes(std::span(text)), {}};
+  ReadExtentsMany(device, extents, {&request, 1});
+  EXPECT_TRUE(request.status.ok());
+  EXPECT_EQ(text, expected);
+  EXPECT_LE(device.deepest, 300U);
+
+  text.assign(kBytes, '\0');
+  ReadBatch batch(device);
+  batch.Start(extents, {&request, 1});
+  batch.Finish();
+  EXPECT_TRUE(request.status.ok());
+  EXPECT_EQ(text, expected);
+  EXPECT_LE(device.deepest, 300U);
 }
 
 TEST_F(ExtentReaderTest, RangeOutsideTheExtentsIsCorruption) {

@@ -46,21 +46,25 @@ void ReadBatch::PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_
   bounce_bytes_ += RoundUp(command.length, AlignedBuffer::kAlignment);
 }
 
-// Splits the requests into device commands. A request that the extents do not cover has none.
-void ReadBatch::Plan(std::span<const Extent> extents, std::span<ReadRequest> requests, Into memory) {
+template <typename MakeRoom>
+void ReadBatch::Plan(std::span<const Extent> extents, std::span<ReadRequest> requests, Into memory,
+                     const MakeRoom& make_room) {
   ZENFS_ASSERT(commands_.empty());
   for (ReadRequest& request : requests) {
-    const std::size_t before = commands_.size();
+    request.status = {};
     const std::uint64_t end =
         ForEachPiece(extents, request.offset, request.into.size(),
                      [&](DeviceOffset place, std::uint64_t at, std::uint64_t n) {
+                       make_room();
                        PlanPiece(place, request.into.subspan(at - request.offset, n), at, request, memory);
                      });
-    request.status = {};
     if (end == request.offset + request.into.size()) continue;
-    commands_.resize(before);
+    while (!commands_.empty() && commands_.back().owner == &request) commands_.pop_back();
     request.status = Fail(Code::kCorruption, fmt::format("no extent contains file offset {}", end));
   }
+}
+
+void ReadBatch::PlaceBounces() {
   if (bounce_.capacity() < bounce_bytes_) bounce_ = AlignedBuffer(bounce_bytes_);
   for (Command& command : commands_) {
     if (command.bounce_at != kInPlace)
@@ -91,8 +95,22 @@ void ReadBatch::ForgetBounce() {
 }
 
 void ReadBatch::Start(std::span<const Extent> extents, std::span<ReadRequest> requests) {
-  Plan(extents, requests, Into::kBatch);
+  std::uint64_t wanted = 0;
+  for (const ReadRequest& request : requests) wanted += request.into.size();
+  bool too_large = false;
+  Plan(extents, requests, Into::kBatch, [&] {
+    if (bounce_bytes_ <= 2 * wanted + kStartedBounceMax) return;
+    too_large = true;
+    commands_.clear();
+    bounce_bytes_ = 0;
+  });
+  if (too_large) {
+    commands_.clear();
+    bounce_bytes_ = 0;
+    return ReadFromDevice(extents, requests);
+  }
   if (commands_.empty()) return;
+  PlaceBounces();
   IoQueue& queue = Queue(commands_.size());
   for (Command& command : commands_) queue.Submit(&command.io);
   queue.Reap(0, done_);
@@ -117,7 +135,14 @@ bool ReadBatch::TryAbandon() {
 }
 
 void ReadBatch::ReadFromDevice(std::span<const Extent> extents, std::span<ReadRequest> requests) {
-  Plan(extents, requests, Into::kCaller);
+  Plan(extents, requests, Into::kCaller, [&] {
+    if (bounce_bytes_ >= kRoundBounceBytes || commands_.size() >= kRoundCommands) RunRound();
+  });
+  RunRound();
+}
+
+void ReadBatch::RunRound() {
+  PlaceBounces();
   if (commands_.size() == 1) {
     IoRequest& io = commands_.front().io;
     io.status = device_.Read(io.offset, io.read_into);
@@ -131,22 +156,28 @@ void ReadBatch::ReadFromDevice(std::span<const Extent> extents, std::span<ReadRe
 // Requests that the cache can't read are left to the caller, with a status that is not OK.
 void ReadBatch::ReadThrough(HostCache& cache, std::span<const Extent> extents,
                             std::span<ReadRequest> requests) {
-  cached_.clear();
-  cached_owners_.clear();
+  ZENFS_ASSERT(cached_.empty());
   for (ReadRequest& request : requests) {
+    request.status = {};
     const std::uint64_t end =
         ForEachPiece(extents, request.offset, request.into.size(),
                      [&](DeviceOffset place, std::uint64_t at, std::uint64_t n) {
+                       if (cached_.size() >= kRoundCommands) RunCachedRound(cache);
                        cached_.push_back({place, request.into.subspan(at - request.offset, n), {}});
                        cached_owners_.push_back(&request);
                      });
-    const bool covered = end == request.offset + request.into.size();
-    request.status = covered ? Status() : Fail(Code::kCorruption, "a gap");
+    if (end != request.offset + request.into.size()) request.status = Fail(Code::kCorruption, "a gap");
   }
+  RunCachedRound(cache);
+}
+
+void ReadBatch::RunCachedRound(HostCache& cache) {
   if (!cached_.empty()) cache.Read(cached_);
   for (std::size_t i = 0; i < cached_.size(); ++i) {
     if (!cached_[i].status.ok()) cached_owners_[i]->status = std::move(cached_[i].status);
   }
+  cached_.clear();
+  cached_owners_.clear();
 }
 
 void ReadBatch::Read(std::span<const Extent> extents, std::span<ReadRequest> requests, ReadSource source) {

@@ -44,6 +44,11 @@ class ReadBatch {
   // Commands in flight on the queue that is kept: more than RocksDB reads at once (MultiGetContext::MAX_BATCH_SIZE).
   static constexpr std::size_t kKeptDepth = 64;
   static constexpr std::size_t kKeptBounceBytes = 256 << 10;
+  // Extents may be a byte each, with a block of up to 64 KiB to read for it. So a read is carried out in rounds of about so much.
+  static constexpr std::size_t kRoundBounceBytes = 1 << 20;
+  static constexpr std::size_t kRoundCommands = 256;
+  // A read that is started is one round. If that took more than this beside what is asked for, it is carried out at once.
+  static constexpr std::size_t kStartedBounceMax = 16 << 20;
   static constexpr std::size_t kInPlace = std::numeric_limits<std::size_t>::max();
 
   // One device read. If it is not in place, whole blocks go to bounce_, and their bytes from `skip` on are copied to `copy_to`.
@@ -59,9 +64,17 @@ class ReadBatch {
 
   enum class Into { kCaller, kBatch };  // where the device reads to, if the bytes are aligned
 
-  void Plan(std::span<const Extent> extents, std::span<ReadRequest> requests, Into memory);
+  // Adds the device commands of the requests to commands_; none of a request that the extents do not cover, but for those that are
+  // gone already. Calls `make_room` before each.
+  template <typename MakeRoom>
+  void Plan(std::span<const Extent> extents, std::span<ReadRequest> requests, Into memory,
+            const MakeRoom& make_room);
   void PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_offset, ReadRequest& request,
                  Into memory);
+  void PlaceBounces();
+  // Sends the commands planned so far and waits for them.
+  void RunRound();
+  void RunCachedRound(HostCache& cache);
   void ReadThrough(HostCache& cache, std::span<const Extent> extents, std::span<ReadRequest> requests);
   void ReadFromDevice(std::span<const Extent> extents, std::span<ReadRequest> requests);
   void Complete(Command& command) const;
