@@ -46,6 +46,8 @@ class EditListReader {
   // The next edit, which is valid until the next call and may be moved from; null after the last one. After an error the
   // same error again.
   [[nodiscard]] Result<Edit*> Next();
+  // Of all edits in the list; 0 also if it is damaged.
+  std::uint64_t count() const { return count_; }
   // Bytes behind what was read so far.
   std::size_t remaining() const { return decoder_.remaining(); }
 

@@ -134,9 +134,10 @@ std::string EncodeCommit(std::span<const std::string* const> members) {
 
 Status DecodeCommit(ByteView payload, const std::function<Status(EditListReader&)>& member) {
   Decoder in(payload);
-  const std::uint64_t count = in.Count(1);
+  const std::uint64_t count = in.Count(kMinCommitBytes);
   for (std::uint64_t i = 0; i < count; ++i) {
     EditListReader list(in);
+    if (list.count() == 0) return Fail(Code::kCorruption, "a commit without edits");
     ZENFS_RETURN_IF_ERROR(member(list));
   }
   if (!in.ok() || !in.AtEnd()) return Fail(Code::kCorruption, "a commit frame of invalid length");

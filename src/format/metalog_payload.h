@@ -80,6 +80,9 @@ struct FoundSwitchComplete {
 // Returns true if the bytes look like a log header of any volume. Does not check the CRC.
 [[nodiscard]] bool LooksLikeLogHeader(ByteView bytes);
 
+// A commit has an edit at least: a count, a tag and a length. Millions of empty ones would be zeros, so a hole of an image.
+inline constexpr std::uint64_t kMinCommitBytes = 3;
+
 // A commit frame: varint count, then one list of edits for each grouped commit. `members`: lists
 // made by EncodeEdits.
 [[nodiscard]] std::string EncodeCommit(std::span<const std::string* const> members);

@@ -89,6 +89,8 @@ TEST(MetalogPayload, GroupedCommitsStayApart) {
   const std::string payload = EncodeCommit(members);
   EXPECT_EQ(*Members(payload),
             (std::vector<std::vector<Edit>>{{BeginEpoch{1}, BeginEpoch{2}}, {BeginEpoch{3}}}));
+  const std::string nothing(1, '\0');
+  EXPECT_FALSE(Members(EncodeCommit(std::vector<const std::string*>{&second, &nothing}))) << "no edits";
   for (std::size_t size = 0; size < payload.size(); ++size) {
     EXPECT_FALSE(Members(payload.substr(0, size))) << size;
   }

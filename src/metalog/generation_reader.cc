@@ -160,6 +160,7 @@ Status GenerationReader::Carry(const ParsedFrame& frame) {
     case FrameKind::kCommit: return CarryCommit(frame);
     case FrameKind::kSwitchComplete: return CarrySwitchComplete(frame);
     case FrameKind::kSwitchBegin: {
+      if (frame.payload.size() > 1) return Fail(Code::kCorruption, "a SwitchBegin of more than a byte");
       const std::uint32_t copies = DecodeSwitchBegin(frame.payload);
       out_.announced_copies = std::min(out_.announced_copies.value_or(copies), copies);
       return {};
@@ -169,7 +170,19 @@ Status GenerationReader::Carry(const ParsedFrame& frame) {
 }
 
 Status GenerationReader::Replay(EditListReader& list) {
-  return out_.state.Replay([&list]() -> Result<const Edit*> { return list.Next(); });
+  return out_.state.Replay([&]() -> Result<const Edit*> {
+    ZENFS_ASSIGN_OR_RETURN(const Edit* edit, list.Next());
+    const auto* allocated = edit == nullptr ? nullptr : std::get_if<AllocateLogZones>(edit);
+    if (allocated == nullptr) return edit;
+    for (const LogZone& zone : allocated->zones) {
+      if (zone.zone.value < superblock_.zone_count)
+        continue;  // of both devices; only one of them may be open
+      return Fail(Code::kCorruption,
+                  fmt::format("allocates zone {} to the log, but the volume has only {} zones",
+                              zone.zone.value, superblock_.zone_count));
+    }
+    return edit;
+  });
 }
 
 Status GenerationReader::CarryCommit(const ParsedFrame& frame) {

@@ -11,7 +11,8 @@ HeadlessZone JudgeHeadlessZone(ZonedDevice& device, const ZoneInfo& info, std::u
   ZoneReader zone(device, info.id, info.WrittenBytes());
   for (std::uint64_t at = zone.SkipZeros(MetazoneLayout(block).frames_at); at < zone.end();
        at = zone.SkipZeros(at + block)) {
-    const ParsedFrame frame = ParseFrame(zone.View(at, block).first(block), FrameSeed{}, block, zone.end() - at);
+    const ParsedFrame frame =
+        ParseFrame(zone.View(at, block).first(block), FrameSeed{}, block, zone.end() - at);
     if (frame.verdict == FrameVerdict::kNotAFrame || frame.header.kind != FrameKind::kCommit) continue;
     if (frame.header.file_offset > generation && frame.header.stable_sequence > sequence)
       return HeadlessZone::kNewerCommits;

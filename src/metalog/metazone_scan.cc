@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 
-// Returns false for frames that no writer makes. Commits are numbered from 1, and each takes at least one byte.
+// Returns false for frames that no writer makes. Commits are numbered from 1.
 bool IsPossible(const MetadataFrame& frame) {
   if (std::max({frame.ordinal, frame.last_sequence, frame.of.generation}) >= kNumbersEnd) return false;
   if (frame.kind != FrameKind::kCommit) return true;
   return frame.first_sequence != 0 && frame.first_sequence <= frame.last_sequence &&
-         frame.last_sequence - frame.first_sequence < frame.bytes;
+         frame.last_sequence - frame.first_sequence < frame.bytes / kMinCommitBytes;
 }
 
 class ScanOfZone {

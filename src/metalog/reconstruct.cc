@@ -245,7 +245,10 @@ class Reconstruction {
     ZoneReader reader(device_, part.frame->zone, part.frame->at + part.frame->bytes);
     const std::uint64_t length = part.end - part.begin;
     const ByteView bytes = reader.View(from, at - from + length);
-    if (bytes.size() < at - from + length) return Fail(Code::kIo, "a metadata zone cannot be read any more");
+    if (bytes.size() < at - from + length || reader.met_unreadable()) {  // an unreadable block is zeros here
+      return Fail(Code::kIo, fmt::format("{}: metadata zone {}, byte {}: cannot be read any more",
+                                         device_.name(), part.frame->zone.value, at));
+    }
     for (Decoder decoder(bytes.subspan(at - from, length)); !decoder.AtEnd(); ++sequence) {
       EditListReader list(decoder);
       ZENFS_RETURN_IF_ERROR(ReadList(list, sequence >= first));
@@ -262,6 +265,12 @@ class Reconstruction {
   }
 
   void Note(const Edit& edit) {
+    if (const auto* allocated = std::get_if<AllocateLogZones>(&edit)) {
+      const auto there = [&](const LogZone& zone) { return zone.zone.value < superblock_.zone_count; };
+      if (!std::ranges::all_of(allocated->zones, there)) {
+        return out_.misfits.Add("log zones that the device does not have");
+      }
+    }
     if (std::string misfit = out_.draft.Apply(edit); !misfit.empty()) out_.misfits.Add(std::move(misfit));
   }
 

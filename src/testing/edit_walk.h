@@ -143,7 +143,7 @@ class EditWalk {
   }
 
   std::vector<Edit> LogZones() {
-    const ZoneId zone(static_cast<std::uint32_t>(random_.Below(40)));
+    const ZoneId zone(static_cast<std::uint32_t>(random_.Below(6)));
     if (const auto known = state_.log_zones().find(zone); known != state_.log_zones().end()) {
       if (known->second.sync_bytes == 0 && random_.OneIn(3))
         return {MarkSyncZone{zone, 1 + random_.Below(99)}};

@@ -3,6 +3,7 @@
 // followed, checked and mounted.
 //
 //    u8 shape, u8 age, u8 mode, u8 lists of a snapshot, u8 commits before it is complete, records (edit_script.h)
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -100,7 +101,8 @@ class Writer {
   void PutCommits(GenerationWriter& writer, EditScript& script, FuzzInput& input) {
     std::vector<std::string> lists;
     for (std::uint8_t flags = kJoin; (flags & kJoin) != 0 && lists.size() < kListsMax && !input.AtEnd();) {
-      EncodeEdits(script.Next(input, flags), lists.emplace_back());
+      const std::vector<Edit> edits = script.Next(input, flags);
+      if (!edits.empty()) EncodeEdits(edits, lists.emplace_back());  // an empty commit is damage
     }
     if (lists.empty()) return;
     std::vector<const std::string*> members;
@@ -124,8 +126,17 @@ class Writer {
     for (const std::string& list : lists) {
       const auto edits = DecodeEdits(AsBytes(list));
       if (Tells()) Tell(edits);
-      fits_ = fits_ && edits && expected_.Apply(*edits).ok();
+      fits_ = fits_ && edits &&
+              std::ranges::all_of(*edits, [&](const Edit& edit) { return IsOfDevice(edit); }) &&
+              expected_.Apply(*edits).ok();
     }
+  }
+
+  bool IsOfDevice(const Edit& edit) const {
+    const auto* allocated = std::get_if<AllocateLogZones>(&edit);
+    return allocated == nullptr || std::ranges::all_of(allocated->zones, [&](const LogZone& zone) {
+             return zone.zone.value < base_.geometry.zones;
+           });
   }
 
   // Prints the edits, for a person who replays a finding.
