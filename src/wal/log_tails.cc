@@ -15,6 +15,9 @@ namespace {
 // write may not have been complete.
 constexpr std::chrono::seconds kSettles{1};
 
+// So many tails are kept whatever the files.
+constexpr std::size_t kTailsMin = 16;
+
 }  // namespace
 
 Status LogTails::Update(const State& state) {
@@ -26,12 +29,16 @@ Status LogTails::Update(const State& state) {
     Forget(entry.first, entry.second);
     return true;
   });
-  for (auto& [owner, tail] : tails_) tail.older = tail.frames.size();
-  std::erase_if(
-      tails_,
-      [&](const auto& entry) {  // those that Log has added, of files that were changed or deleted since
-        return entry.second.frames.empty() && state.FindFile(entry.first) != entry.second.record;
-      });
+  for (const FileId owner : newer_) {
+    if (const auto it = tails_.find(owner); it != tails_.end()) it->second.older = it->second.frames.size();
+  }
+  newer_.clear();
+  // Seldom, because each read of a damaged log comes here.
+  if (tails_.size() > 2 * state.files().size() + kTailsMin) {
+    std::erase_if(tails_, [&](const auto& entry) {
+      return entry.second.frames.empty() && state.FindFile(entry.first) != entry.second.record;
+    });
+  }
   std::vector<LogZone> zones;
   for (const auto& [id, zone] : allocated) {
     if (id.value < device_.geometry().zone_count) zones.push_back(zone);
@@ -69,6 +76,7 @@ Status LogTails::ScanAll(const std::vector<LogZone>& zones, const std::vector<Zo
   if (!present.ok()) {  // the next Update scans all anew
     zones_.clear();
     tails_.clear();
+    newer_.clear();
   }
   return present;
 }
@@ -102,6 +110,7 @@ void LogTails::ScanFrom(ZonedDevice& device, const LogZone& allocated, const Zon
         if (hole) behind_hole.insert(frame.payload);
         if (zone.holes.known.contains(frame.payload)) return;
         Tail& tail = tails_[FileId(frame.owner)];
+        if (tail.older == tail.frames.size()) newer_.push_back(FileId(frame.owner));
         tail.frames.push_back(frame);
         tail.log = nullptr;
         zone.owners.insert(FileId(frame.owner));

@@ -82,7 +82,9 @@ class LogTails {
   ZonedDevice& device_;
   const Uuid volume_;
   std::map<ZoneId, Zone> zones_;
-  std::unordered_map<FileId, Tail> tails_;  // of files with frames, and of those that Log was called for
+  // Of files with frames, and of those that Log was called for, also if they were deleted since: at most about twice the files.
+  std::unordered_map<FileId, Tail> tails_;
+  std::vector<FileId> newer_;  // whose tails have frames that the last Update found
 };
 
 }  // namespace zenfs

@@ -63,10 +63,31 @@ TEST_F(LogTailsTest, ALogWithoutFramesIsTheSameObjectUntilItsRecordChanges) {
   ASSERT_TRUE(tails_.Update(now).ok());
   EXPECT_EQ(tails_.Log(record, now.epoch()), log.lock());
   EXPECT_EQ(tails_.Log(record, now.epoch(), LogTails::Evidence::kOlder), log.lock());
-  State without = now;
-  ASSERT_TRUE(without.Apply(std::vector<Edit>{SetLifetime{file->id(), Lifetime::kShort}}).ok());
-  ASSERT_TRUE(tails_.Update(without).ok());
-  EXPECT_TRUE(log.expired()) << "or a reader would keep the logs of all deleted files";
+  State changed = now;
+  ASSERT_TRUE(changed.Apply(std::vector<Edit>{SetLifetime{file->id(), Lifetime::kShort}}).ok());
+  ASSERT_TRUE(tails_.Update(changed).ok());
+  EXPECT_NE(tails_.Log(changed.FindFile(file->id()), now.epoch()), nullptr);
+  EXPECT_TRUE(log.expired());
+}
+
+TEST_F(LogTailsTest, LogsOfDeletedFilesAreNotKept) {
+  State now = rig_.state();
+  std::vector<Edit> made{RaiseCounters{2000, 0}};
+  std::vector<Edit> deleted;
+  for (std::uint64_t id = 1000; id < 1100; ++id) {
+    const std::string name = std::to_string(id);
+    made.insert(made.end(), {CreateFile{.id = FileId(id), .shape = FileShape::kFramed},
+                             LinkFile{kRootDirectory, name, FileId(id)}});
+    deleted.push_back(UnlinkFile{kRootDirectory, name});
+  }
+  ASSERT_TRUE(now.Apply(made).ok());
+  ASSERT_TRUE(tails_.Update(now).ok());
+  std::vector<std::weak_ptr<const ReplayedLog>> logs;
+  for (std::uint64_t id = 1000; id < 1100; ++id)
+    logs.push_back(tails_.Log(now.FindFile(FileId(id)), now.epoch()));
+  ASSERT_TRUE(now.Apply(deleted).ok());
+  ASSERT_TRUE(tails_.Update(now).ok());
+  EXPECT_TRUE(std::ranges::all_of(logs, [](const auto& log) { return log.expired(); }));
 }
 
 TEST_F(LogTailsTest, WithoutNewFramesOlderEvidenceIsTheSameObject) {
