@@ -61,6 +61,7 @@ class Scrub {
     LogFingerprint fingerprint;
     std::optional<std::uint64_t> generation;
     if (refreshed) {
+      UpdateBuffers();
       StateWithFlushed shown = WithFlushed();
       look.state = std::move(shown.state);
       look.report.unsynced = buffers_.problem();
@@ -100,17 +101,31 @@ class Scrub {
     return {};
   }
 
-  // Reading the buffers verifies the checksums of the bytes in them.
-  StateWithFlushed WithFlushed() {
+  // Reading the buffers verifies the checksums of the bytes in them. Returns true if their bytes, or whether their maker lives, are
+  // not as they were before the call.
+  bool UpdateBuffers() {
+    const std::vector<FlushedBytes> before = buffers_.pieces();
+    const bool lived = maker_lived_;
     buffers_.Update(BuffersOf(follower_.state(), superblock_.uuid, device_),
                     Deadline::After(LogFollower::kPatience));
+    maker_lived_ = buffers_.MakerLives();
+    const auto same = [](const FlushedBytes& a, const FlushedBytes& b) {
+      return a.slot == b.slot && a.control == b.control && a.memory == b.memory;
+    };
+    return lived != maker_lived_ || !std::ranges::equal(before, buffers_.pieces(), same);
+  }
+
+  StateWithFlushed WithFlushed() {
     return AddFlushedExtents(follower_.state(), buffers_, follower_.metadata_zones(), device_);
   }
 
+  // A copy of the state takes the time of all files, so there is none for a volume that does not change.
   std::shared_ptr<const FileRecord> FindNow(FileId id) {
+    const auto change = follower_.Refresh();
     // If the log was damaged since, the last known state counts.
-    if (!follower_.Refresh()) return last_state_.FindFile(id);
-    last_state_ = WithFlushed().state;
+    if (!change) return last_state_.FindFile(id);
+    const bool buffers_changed = UpdateBuffers();
+    if (*change != LogFollower::Change::kNone || buffers_changed) last_state_ = WithFlushed().state;
     return last_state_.FindFile(id);
   }
 
@@ -135,6 +150,7 @@ class Scrub {
   const ScrubOptions& options_;
   LogFollower follower_;
   LiveBuffers buffers_;
+  bool maker_lived_ = false;  // at the last update of the buffers
   State last_state_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;

@@ -9,6 +9,7 @@
 #include "format/frame.h"
 #include "testing/bit_rot.h"
 #include "testing/device_data.h"
+#include "testing/direct_commit.h"
 #include "testing/faulty_device.h"
 #include "volume/volume_test_util.h"
 
@@ -344,6 +345,28 @@ TEST_F(ScrubTest, ProgressEndsWhereItSaidItWould) {
 TEST_F(ScrubTest, ADeviceWithoutZenFsIsAnErrorAndNoReport) {
   const auto empty = CreateMemoryDevice(SmallGeometry());
   EXPECT_EQ(CodeOf(ScrubVolume(*empty, {})), Code::kNotFound);
+}
+
+// If each damaged file cost a copy of the state, this would take minutes.
+TEST(ScrubManyTest, AFileThatIsDamagedCostsNoCopyOfAllFiles) {
+  constexpr std::uint64_t kFiles = 30'000;
+  const auto device = CreateMemoryDevice({.zones = 24, .zone_size = 16 << 20});
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  ASSERT_TRUE(IsOk(CommitDirectly(*device, [](const State& state) {
+    const std::uint64_t first = state.next_id();
+    std::vector<Edit> edits{RaiseCounters{first + kFiles, 0}};
+    for (std::uint64_t i = 0; i < kFiles; ++i) {
+      const Extent nowhere{.place = DeviceOffset(std::uint64_t{1} << 50), .length = 1};
+      edits.push_back(CreateFile{.id = FileId(first + i)});
+      edits.push_back(LinkFile{kRootDirectory, std::to_string(i), FileId(first + i)});
+      edits.push_back(SetExtents{.id = FileId(first + i), .extents = {nowhere}, .size = 1});
+    }
+    return edits;
+  })));
+  const auto report = ScrubVolume(*device, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_EQ(report->files, kFiles);
+  EXPECT_EQ(report->findings.size() + report->findings.omitted(Severity::kError), kFiles);
 }
 
 }  // namespace
