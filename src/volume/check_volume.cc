@@ -320,10 +320,20 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
   const std::uint32_t copies = follower.copies();
   const auto report_all = [&] { return ReportAll(device); };
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, report_all());
+  // The last answer stands while the log does not change: to compare records takes the time of all their extents.
+  FileId asked = kNoFile;
+  bool answer = false;
   const auto still_there = [&](const FileRecord& file) {
-    if (!follower.Refresh()) return true;
+    const auto change = follower.Refresh();
+    if (!change) {
+      asked = kNoFile;
+      return true;
+    }
+    if (*change == LogFollower::Change::kNone && asked == file.id) return answer;
     const auto now = follower.state().FindFile(file.id);
-    return now != nullptr && (*now == file || shown.extended.contains(file.id));
+    asked = file.id;
+    answer = now != nullptr && (now.get() == &file || shown.extended.contains(file.id) || *now == file);
+    return answer;
   };
   SyncPoint::Reach("CheckVolume:reported");
   ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, copies, out));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "testing/bit_rot.h"
+#include "testing/direct_commit.h"
 #include "testing/switched_points.h"
 #include "volume/volume_test_util.h"
 
@@ -107,6 +108,31 @@ TEST_F(CheckDataTest, BytesThatDoNotMatchTheirChecksumAreFoundIfDataIsRead) {
   rot.Heal();
   rot.Flip(place + 10'000);  // padding
   EXPECT_TRUE(CheckVolume(rot, {.read_data = true, .progress = {}})->clean());
+}
+
+// If each damaged extent were compared with all extents of its file, this would take minutes.
+TEST(CheckManyTest, ADamagedExtentCostsNoLookAtAllExtentsOfItsFile) {
+  constexpr std::uint64_t kExtents = 200'000;
+  const auto device = CreateMemoryDevice({.zones = 24, .zone_size = 16 << 20});
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  const DeviceOffset place = device->geometry().ZoneStart(ZoneId(20));
+  ASSERT_TRUE(IsOk(device->Finish(ZoneId(20))));  // full of zeros
+  ASSERT_TRUE(IsOk(CommitDirectly(*device, [&](const State& state) {
+    const FileId id(state.next_id());
+    std::vector<Extent> extents;
+    for (std::uint64_t i = 0; i < kExtents; ++i)
+      extents.push_back({.file_offset = i, .place = place, .length = 1, .crc = 5});
+    return std::vector<Edit>{RaiseCounters{id.value + 1, 0}, CreateFile{.id = id},
+                             LinkFile{kRootDirectory, "a", id},
+                             SetExtents{.id = id, .extents = std::move(extents), .size = kExtents}};
+  })));
+  std::uint64_t done = 0;
+  const auto report = CheckVolume(
+      *device, {.read_data = true, .progress = [&](std::uint64_t bytes, std::uint64_t) { done = bytes; }});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_EQ(done, kExtents);
+  const std::uint64_t errors = Findings::kKeptAtMost + report->findings.omitted(Severity::kError);
+  EXPECT_EQ(errors, kExtents + (kExtents - 1)) << "each does not match its checksum, and overlaps another";
 }
 
 using CheckZonesTest = VolumeTest;
