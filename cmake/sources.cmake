@@ -432,4 +432,5 @@ set(ZENFS_TESTS_volume
   volume/volume_unreadable_test.cc
   volume/volume_write_fault_test.cc
   volume/invalid_blocks_test.cc
+  volume/many_findings_test.cc
 )

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace zenfs {
 namespace {
@@ -15,12 +16,13 @@ struct Placed {
 void CheckOne(CheckContext& context, const Placed& placed) {
   const Geometry& geometry = context.device.geometry();
   const Extent& extent = placed.extent;
-  const auto complain = [&](std::optional<ZoneId> zone, std::string what) {
-    context.Add(Severity::kError,
-                fmt::format("{}: the extent at file offset {}, {} bytes at device byte {}, {}",
-                            context.names.Describe(placed.file), extent.file_offset, extent.length,
-                            extent.place.value, what),
-                zone, extent.place, placed.file);
+  const auto complain = [&](std::optional<ZoneId> zone, std::string_view what) {
+    const auto text = [&] {
+      return fmt::format("{}: the extent at file offset {}, {} bytes at device byte {}, {}",
+                         context.names.Describe(placed.file), extent.file_offset, extent.length,
+                         extent.place.value, what);
+    };
+    context.Add(Severity::kError, text, zone, extent.place, placed.file);
   };
   if (extent.place.value >= geometry.size_bytes())
     return complain(std::nullopt, "lies beyond the end of the device");
@@ -52,11 +54,13 @@ void CheckExtents(CheckContext& context) {
   for (const Placed& placed : all) {
     CheckOne(context, placed);
     if (placed.extent.place.value < occupied_to) {
-      context.Add(Severity::kError,
-                  fmt::format("{}: the extent at file offset {} overlaps one of {}",
-                              context.names.Describe(placed.file), placed.extent.file_offset,
-                              context.names.Describe(occupier)),
-                  context.device.geometry().ZoneOf(placed.extent.place), placed.extent.place, placed.file);
+      const auto text = [&] {
+        return fmt::format("{}: the extent at file offset {} overlaps one of {}",
+                           context.names.Describe(placed.file), placed.extent.file_offset,
+                           context.names.Describe(occupier));
+      };
+      context.Add(Severity::kError, text, context.device.geometry().ZoneOf(placed.extent.place),
+                  placed.extent.place, placed.file);
     }
     const std::uint64_t end = RoundUp(placed.extent.place.value + placed.extent.length, block);
     if (end > occupied_to) occupier = placed.file;

@@ -2,7 +2,11 @@
 // no other.
 #pragma once
 
+#include <concepts>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "format/superblock.h"
@@ -21,10 +25,17 @@ struct CheckContext {
   const FileNames& names;
   CheckReport& out;
 
+  // Calls `text` only if the finding is kept.
+  void Add(Severity severity, const std::invocable auto& text, std::optional<ZoneId> zone = std::nullopt,
+           std::optional<DeviceOffset> offset = std::nullopt, FileId file = kNoFile) {
+    out.findings.Add(severity, [&] {
+      FileNames::Paths paths = names.PathsOf(file);
+      return Finding{severity, text(), zone, offset, std::move(paths.whole), paths.others};
+    });
+  }
   void Add(Severity severity, std::string text, std::optional<ZoneId> zone = std::nullopt,
            std::optional<DeviceOffset> offset = std::nullopt, FileId file = kNoFile) {
-    FileNames::Paths paths = names.PathsOf(file);
-    out.findings.Add({severity, std::move(text), zone, offset, std::move(paths.whole), paths.others});
+    Add(severity, [&] { return std::move(text); }, zone, offset, file);
   }
 };
 

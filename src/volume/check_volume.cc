@@ -148,11 +148,12 @@ class Check {
         context_.out.log_bytes += bytes;
       }
       if (log.open_window) {
-        context_.Add(
-            Severity::kNote,
-            fmt::format("{}: {} bytes of its log are not sealed yet; the next read-write mount seals them",
-                        names_.Describe(id), log.open_window->end - record->size),
-            std::nullopt, std::nullopt, id);
+        const auto text = [&] {
+          return fmt::format(
+              "{}: {} bytes of its log are not sealed yet; the next read-write mount seals them",
+              names_.Describe(id), log.open_window->end - record->size);
+        };
+        context_.Add(Severity::kNote, text, std::nullopt, std::nullopt, id);
       }
     }
   }
@@ -265,22 +266,24 @@ class Check {
       sum.reset();
       ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(context_.device));
       if (!still_there_(file)) return false;
-      context_.Add(Severity::kError,
-                   fmt::format("{}: bytes from {} can't be read: {}", names_.Describe(file.id),
-                               extent.file_offset + at, read.error().ToString()),
-                   context_.device.geometry().ZoneOf(extent.place), extent.place + at, file.id);
+      const auto text = [&] {
+        return fmt::format("{}: bytes from {} can't be read: {}", names_.Describe(file.id),
+                           extent.file_offset + at, read.error().ToString());
+      };
+      context_.Add(Severity::kError, text, context_.device.geometry().ZoneOf(extent.place), extent.place + at,
+                   file.id);
     }
     if (!sum || sum == extent.crc.value_or(*sum)) return true;
     if (!still_there_(file)) return false;
     const Geometry& geometry = context_.device.geometry();
     const ZoneId zone = geometry.ZoneOf(extent.place);
-    context_.Add(
-        Severity::kError,
-        fmt::format("{}: bytes {} to {} do not match their checksum; they are in zone {} from byte {} "
-                    "on",
-                    names_.Describe(file.id), extent.file_offset, extent.end(), zone.value,
-                    extent.place - geometry.ZoneStart(zone)),
-        zone, extent.place, file.id);
+    const auto text = [&] {
+      return fmt::format(
+          "{}: bytes {} to {} do not match their checksum; they are in zone {} from byte {} on",
+          names_.Describe(file.id), extent.file_offset, extent.end(), zone.value,
+          extent.place - geometry.ZoneStart(zone));
+    };
+    context_.Add(Severity::kError, text, zone, extent.place, file.id);
     return true;
   }
 

@@ -94,6 +94,19 @@ TEST(FindingsTest, ManyNotesDoNotPushOutAnError) {
   EXPECT_EQ(findings.OmittedText(), "7 more notes, not listed");
 }
 
+TEST(FindingsTest, OnlyAFindingThatIsKeptIsMade) {
+  Findings findings;
+  std::size_t made = 0;
+  const auto make = [&] {
+    ++made;
+    return Finding{.text = "text"};
+  };
+  for (std::size_t i = 0; i < Findings::kKeptAtMost + 7; ++i) findings.Add(Severity::kWarning, make);
+  EXPECT_EQ(made, Findings::kKeptAtMost);
+  EXPECT_EQ(findings.omitted(Severity::kWarning), 7u);
+  EXPECT_EQ(findings.back().severity, Severity::kWarning);
+}
+
 TEST(FindingsTest, OmittedFindingsAreCountedThroughMerges) {
   Findings part;
   for (std::size_t i = 0; i < Findings::kKeptAtMost + 1; ++i) part.Add({.text = fmt::to_string(i)});

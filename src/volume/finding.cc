@@ -9,14 +9,15 @@
 
 namespace zenfs {
 
+bool Findings::CountOne(Severity severity) {
+  Count& count = counts_[static_cast<std::size_t>(severity)];
+  const bool keep = count.kept < kKeptAtMost;
+  ++(keep ? count.kept : count.omitted);
+  return keep;
+}
+
 void Findings::Add(Finding finding) {
-  Count& count = counts_[static_cast<std::size_t>(finding.severity)];
-  if (count.kept == kKeptAtMost) {
-    ++count.omitted;
-    return;
-  }
-  ++count.kept;
-  kept_.push_back(std::move(finding));
+  if (CountOne(finding.severity)) kept_.push_back(std::move(finding));
 }
 
 void Findings::Add(const Findings& others) {

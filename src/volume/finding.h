@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,13 @@ class Findings {
   static constexpr std::size_t kKeptAtMost = 1000;
 
   void Add(Finding finding);
+  // Same, for a finding of `severity`. Calls `make` only if the finding is kept, because the text of one may join paths of
+  // thousands of directories.
+  void Add(Severity severity, const std::invocable auto& make) {
+    if (!CountOne(severity)) return;
+    kept_.push_back(make());
+    kept_.back().severity = severity;
+  }
   void Add(const Findings& others);
   // Counts findings behind the first kKeptAtMost of a list, which were added.
   void AddOmitted(Severity severity, std::uint64_t count) {
@@ -69,6 +77,9 @@ class Findings {
     std::size_t kept = 0;
     std::uint64_t omitted = 0;
   };
+  // Returns true if the finding is to be kept.
+  [[nodiscard]] bool CountOne(Severity severity);
+
   std::vector<Finding> kept_;
   std::array<Count, 3> counts_;  // by severity
 };

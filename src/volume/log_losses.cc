@@ -22,7 +22,6 @@ bool MayEndEarly(const State& state, const FileRecord& record, const ReplayedLog
 Finding OfflineZone(const std::string& device, const Geometry& geometry, ZoneId zone,
                     const std::vector<FileId>& suspects, const FileNames& names) {
   Finding finding{.text = OfflineLogText(device, zone), .zone = zone, .offset = geometry.ZoneStart(zone)};
-  if (suspects.empty()) finding.severity = Severity::kWarning;  // no file can have lost bytes
   for (std::size_t i = 0; i < std::min(suspects.size(), kNamedAtMost); ++i) {
     finding.text += (i == 0 ? ": " : ", ") + names.Describe(suspects[i]);
     FileNames::Paths paths = names.PathsOf(suspects[i]);
@@ -56,16 +55,22 @@ LogLosses FindLogLosses(const std::string& device, const Geometry& geometry, con
     if (suspect) suspects.push_back(id);
     if (suspect || !log.damage.empty()) all.files.push_back(id);
     for (const LogDamage& damage : log.damage) {
-      FileNames::Paths paths = names.PathsOf(id);
-      Finding finding{.text = DamageText(damage, names.Describe(id)),
-                      .paths = std::move(paths.whole),
-                      .more_paths = paths.others};
-      if (damage.near) finding.zone = geometry.ZoneOf(*damage.near);
-      finding.offset = damage.near;
-      lost.Add(std::move(finding));
+      lost.Add(Severity::kError, [&] {
+        FileNames::Paths paths = names.PathsOf(id);
+        Finding finding{.text = DamageText(damage, names.Describe(id)),
+                        .paths = std::move(paths.whole),
+                        .more_paths = paths.others};
+        if (damage.near) finding.zone = geometry.ZoneOf(*damage.near);
+        finding.offset = damage.near;
+        return finding;
+      });
     }
   }
-  for (const ZoneId zone : offline) all.findings.Add(OfflineZone(device, geometry, zone, suspects, names));
+  for (const ZoneId zone : offline) {
+    // If nothing is suspect, no file can have lost bytes.
+    all.findings.Add(suspects.empty() ? Severity::kWarning : Severity::kError,
+                     [&] { return OfflineZone(device, geometry, zone, suspects, names); });
+  }
   all.findings.Add(lost);
   return all;
 }

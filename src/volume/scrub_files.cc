@@ -24,9 +24,9 @@ FileScrub::FileScrub(ScrubContext& context, FindNow find_now)
 Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& names) {
   ScrubReport& out = context_.out;
   for (int tries = 0; record != nullptr; ++tries) {
-    ZENFS_ASSIGN_OR_RETURN(const Outcome outcome, Read(*record, names));
+    ZENFS_ASSIGN_OR_RETURN(const Outcome outcome, Read(*record));
     SyncPoint::Reach("FileScrub:read");
-    const std::shared_ptr<const FileRecord> now = outcome.findings.empty() ? record : find_now_(record->id);
+    const std::shared_ptr<const FileRecord> now = outcome.damage.empty() ? record : find_now_(record->id);
     const bool same = now != nullptr && (now == record || *now == *record);
     if (same || (now != nullptr && tries == kScrubTries)) {
       ++out.files;
@@ -39,16 +39,19 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
       out.bytes_without_checksum += outcome.bytes_without_checksum;
     }
     if (same) {
-      out.findings.Add(outcome.findings);
+      for (const Damage& damage : outcome.damage)
+        out.findings.Add(Severity::kError, [&] { return FindingOf(damage, record->id, names); });
+      out.findings.AddOmitted(Severity::kError, outcome.omitted);
       return {};
     }
     if (now != nullptr && tries == kScrubTries) {
-      FileNames::Paths paths = names.PathsOf(record->id);
-      out.findings.Add({.severity = Severity::kNote,
-                        .text = fmt::format("{}: the writer changed it during each of {} tries to read it",
-                                            names.Describe(record->id), kScrubTries),
-                        .paths = std::move(paths.whole),
-                        .more_paths = paths.others});
+      out.findings.Add(Severity::kNote, [&] {
+        FileNames::Paths paths = names.PathsOf(record->id);
+        return Finding{.text = fmt::format("{}: the writer changed it during each of {} tries to read it",
+                                           names.Describe(record->id), kScrubTries),
+                       .paths = std::move(paths.whole),
+                       .more_paths = paths.others};
+      });
       return {};
     }
     record = now;
@@ -56,10 +59,10 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
   return {};
 }
 
-Result<FileScrub::Outcome> FileScrub::Read(const FileRecord& record, const FileNames& names) {
+Result<FileScrub::Outcome> FileScrub::Read(const FileRecord& record) {
   Outcome outcome;
   for (const Extent& extent : record.extents) {
-    ZENFS_RETURN_IF_ERROR(ReadExtent(record, extent, names, outcome));
+    ZENFS_RETURN_IF_ERROR(ReadExtent(extent, outcome));
     if (extent.crc) continue;
     ++outcome.extents_without_checksum;
     outcome.bytes_without_checksum += extent.length;
@@ -67,12 +70,17 @@ Result<FileScrub::Outcome> FileScrub::Read(const FileRecord& record, const FileN
   return outcome;
 }
 
-Status FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names,
-                             Outcome& outcome) {
+Status FileScrub::ReadExtent(const Extent& extent, Outcome& outcome) {
   const Geometry& geometry = context_.device.geometry();
+  const auto add = [&outcome](Damage damage) {
+    if (outcome.damage.size() == Findings::kKeptAtMost) {
+      ++outcome.omitted;
+    } else {
+      outcome.damage.push_back(std::move(damage));
+    }
+  };
   if (!LiesInOneZone(extent, geometry)) {
-    Add(record, extent.place, extent.file_offset, extent.end(), "have an impossible place on this device",
-        names, outcome);
+    add({extent.place, extent.file_offset, extent.end(), "have an impossible place on this device"});
     return {};
   }
   const std::uint64_t length = RoundUp(extent.length, geometry.block_size);
@@ -89,12 +97,11 @@ Status FileScrub::ReadExtent(const FileRecord& record, const Extent& extent, con
     context_.advance(buffer_.size());
   }
   for (const Unreadable& run : unreadable) {
-    Add(record, extent.place + run.from, extent.file_offset + run.from,
-        extent.file_offset + std::min(run.to, extent.length), fmt::format("can't be read ({})", run.error),
-        names, outcome);
+    add({extent.place + run.from, extent.file_offset + run.from,
+         extent.file_offset + std::min(run.to, extent.length), fmt::format("can't be read ({})", run.error)});
   }
   if (!unreadable.empty() || crc == extent.crc.value_or(crc)) return {};
-  Add(record, extent.place, extent.file_offset, extent.end(), "do not match their checksum", names, outcome);
+  add({extent.place, extent.file_offset, extent.end(), "do not match their checksum"});
   return {};
 }
 
@@ -108,19 +115,17 @@ void FileScrub::FindUnreadable(const Extent& extent, std::uint64_t at, std::vect
   }
 }
 
-void FileScrub::Add(const FileRecord& record, DeviceOffset place, std::uint64_t from, std::uint64_t to,
-                    const std::string& what, const FileNames& names, Outcome& outcome) const {
+Finding FileScrub::FindingOf(const Damage& damage, FileId file, const FileNames& names) const {
   const Geometry& geometry = context_.device.geometry();
-  const ZoneId zone = geometry.ZoneOf(place);
-  FileNames::Paths paths = names.PathsOf(record.id);
-  outcome.findings.Add({.severity = Severity::kError,
-                        .text = fmt::format("{}: bytes {} to {} {}; they are in zone {} from byte {} on",
-                                            names.Describe(record.id), from, to, what, zone.value,
-                                            place - geometry.ZoneStart(zone)),
-                        .zone = zone,
-                        .offset = place,
-                        .paths = std::move(paths.whole),
-                        .more_paths = paths.others});
+  const ZoneId zone = geometry.ZoneOf(damage.place);
+  FileNames::Paths paths = names.PathsOf(file);
+  return {.text = fmt::format("{}: bytes {} to {} {}; they are in zone {} from byte {} on",
+                              names.Describe(file), damage.from, damage.to, damage.what, zone.value,
+                              damage.place - geometry.ZoneStart(zone)),
+          .zone = zone,
+          .offset = damage.place,
+          .paths = std::move(paths.whole),
+          .more_paths = paths.others};
 }
 
 }  // namespace zenfs

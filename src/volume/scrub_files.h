@@ -25,13 +25,20 @@ class FileScrub {
   [[nodiscard]] Status File(std::shared_ptr<const FileRecord> record, const FileNames& names);
 
  private:
+  struct Damage {
+    DeviceOffset place;
+    std::uint64_t from = 0;  // bytes of the file
+    std::uint64_t to = 0;
+    std::string what;
+  };
   struct Outcome {
-    Findings findings;
+    std::vector<Damage> damage;  // at most Findings::kKeptAtMost
+    std::uint64_t omitted = 0;
     std::uint64_t extents_without_checksum = 0;
     std::uint64_t bytes_without_checksum = 0;
   };
-  Result<Outcome> Read(const FileRecord& record, const FileNames& names);
-  Status ReadExtent(const FileRecord& record, const Extent& extent, const FileNames& names, Outcome& outcome);
+  Result<Outcome> Read(const FileRecord& record);
+  Status ReadExtent(const Extent& extent, Outcome& outcome);
   struct Unreadable {  // bytes of an extent
     std::uint64_t from = 0;
     std::uint64_t to = 0;
@@ -39,8 +46,7 @@ class FileScrub {
   };
   // Finds the unreadable blocks of the piece that begins at byte `at` of the extent and is as long as the buffer.
   void FindUnreadable(const Extent& extent, std::uint64_t at, std::vector<Unreadable>& runs);
-  void Add(const FileRecord& record, DeviceOffset place, std::uint64_t from, std::uint64_t to,
-           const std::string& what, const FileNames& names, Outcome& outcome) const;
+  Finding FindingOf(const Damage& damage, FileId file, const FileNames& names) const;
 
   ScrubContext& context_;
   const FindNow find_now_;

@@ -45,7 +45,8 @@ class LogScrub {
     for (const auto& [zone, bytes] : log.zones) context_.out.log_bytes += bytes;
     const Piece* before = nullptr;
     for (const Piece& piece : log.index.pieces()) {
-      if (piece.damaged) Add(record, piece, before);
+      if (piece.damaged)
+        context_.out.findings.Add(Severity::kError, [&] { return Lost(record, piece, before); });
       if (!piece.damaged && piece.sequence != 0) before = &piece;
     }
   }
@@ -56,7 +57,7 @@ class LogScrub {
     return file != nullptr && file->shape == FileShape::kFramed;
   }
 
-  void Add(const FileRecord& record, const Piece& lost, const Piece* before) {
+  Finding Lost(const FileRecord& record, const Piece& lost, const Piece* before) const {
     FileNames::Paths paths = names_.PathsOf(record.id);
     Finding finding{
         .severity = Severity::kError,
@@ -73,7 +74,7 @@ class LogScrub {
       finding.text +=
           fmt::format(", {} zone {} at byte {}", sure ? "in" : "probably in", place->zone.value, place->at);
     }
-    context_.out.findings.Add(std::move(finding));
+    return finding;
   }
 
   // The frames of a file are written in order, so the lost one is probably the first invalid block after `before`.
