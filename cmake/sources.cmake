@@ -50,6 +50,7 @@ set(ZENFS_TESTS_base
   base/status_test.cc
   base/thread_test.cc
   base/uuid_test.cc
+  base/sentences_test.cc
 )
 
 set(ZENFS_SOURCES_model

@@ -4,6 +4,7 @@
 // Threads: a plain value.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,10 +18,14 @@ class Sentences {
   static constexpr std::size_t kKeptAtMost = 1000;
 
   void Add(std::string sentence) {
+    Add([&] { return std::move(sentence); });
+  }
+  // Same. Calls `make`, which returns the sentence, only if it is kept: it may join paths of thousands of directories.
+  void Add(const std::invocable auto& make) {
     if (kept_.size() == kKeptAtMost) {
       ++omitted_;
     } else {
-      kept_.push_back(std::move(sentence));
+      kept_.push_back(make());
     }
   }
 

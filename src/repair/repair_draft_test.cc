@@ -158,6 +158,25 @@ TEST_F(RepairDraftTest, ManyFilesWithoutANameBesideManyNamesTakeATimeInProportio
   EXPECT_THAT(draft_.directories.at(LostAndFound(draft_).directory()).entries, SizeIs(kFiles));
 }
 
+// A path of 2,000 directories. If each extent that is left out had a text, this would take minutes.
+TEST_F(RepairDraftTest, ManyExtentsThatOverlapAreLeftOut) {
+  constexpr std::uint64_t kExtents = 1'000'000;
+  FileId parent = kRootDirectory;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const FileId id(1000 + i);
+    draft_.Apply(CreateDirectory{id, parent, "d", 1});
+    parent = id;
+  }
+  std::vector<Extent> extents;
+  for (std::uint64_t i = 0; i < kExtents; ++i)
+    extents.push_back({.file_offset = i, .place = Place(2, 0), .length = 1});
+  AddFile(5, std::move(extents));
+  for (const char* name : {"a", "b"}) draft_.Apply(LinkFile{parent, name, FileId(5)});
+  Repair();
+  EXPECT_THAT(steps_, SizeIs(1));
+  EXPECT_EQ(File(5).size, 1u);
+}
+
 class RepairDraftOfLogsTest : public RepairDraftTest {
  protected:
   FileRecord& AddLog(std::uint64_t id) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -46,26 +47,30 @@ class ExtentRepairer {
 
   // Why the extent is invalid, and how many of its bytes are usable. No fault: the extent is valid.
   struct Fault {
-    std::string why;
+    std::function<std::string()> why;  // a function, because most texts are not shown
     std::uint64_t usable = 0;
   };
+  static Fault Because(const char* why) {
+    return {[why] { return why; }};
+  }
   std::optional<Fault> FaultOf(const Extent& extent, std::uint64_t expected_offset) const {
     if (extent.file_offset != expected_offset)
-      return Fault{fmt::format("its bytes from {} on are in no extent", expected_offset)};
+      return Fault{[=] { return fmt::format("its bytes from {} on are in no extent", expected_offset); }};
     if (extent.length == 0 || extent.place.value >= rules_.geometry.size_bytes())
-      return Fault{"it lies beyond the end of the device"};
+      return Because("it lies beyond the end of the device");
     if (!IsMultiple(extent.place.value, rules_.geometry.block_size))
-      return Fault{"it does not begin on a block boundary"};
+      return Because("it does not begin on a block boundary");
     const ZoneId id = rules_.geometry.ZoneOf(extent.place);
     const ZoneInfo& zone = rules_.report[id.value];
     if (zone.type == ZoneType::kConventional || IsMetadata(id))
-      return Fault{fmt::format("zone {} holds no file data", id.value)};
-    if (draft_.log_zones.contains(id)) return Fault{fmt::format("zone {} is a log zone", id.value)};
+      return Fault{[=] { return fmt::format("zone {} holds no file data", id.value); }};
+    if (draft_.log_zones.contains(id))
+      return Fault{[=] { return fmt::format("zone {} is a log zone", id.value); }};
     const std::uint64_t limit =
         zone.condition == ZoneCondition::kOffline ? zone.capacity : zone.WrittenBytes();
     const std::uint64_t at = extent.place - zone.start;
     if (at + extent.length <= limit) return Overlap(extent);
-    Fault fault{fmt::format("zone {} was written up to byte {} only", id.value, limit),
+    Fault fault{[=] { return fmt::format("zone {} was written up to byte {} only", id.value, limit); },
                 limit > at ? limit - at : 0};
     if (fault.usable == 0) return fault;
     Extent written = extent;
@@ -80,9 +85,10 @@ class ExtentRepairer {
     auto next = taken_.lower_bound(begin);
     if (next != taken_.begin() && std::prev(next)->second.end > begin) --next;
     if (next == taken_.end() || next->first >= end) return std::nullopt;
-    return Fault{fmt::format("device byte {} belongs to {}, which is newer", std::max(begin, next->first),
-                             names_.Describe(next->second.owner)),
-                 next->first > begin ? next->first - begin : 0};
+    const auto why = [this, from = std::max(begin, next->first), owner = next->second.owner] {
+      return fmt::format("device byte {} belongs to {}, which is newer", from, names_.Describe(owner));
+    };
+    return Fault{why, next->first > begin ? next->first - begin : 0};
   }
 
   void Claim(const Extent& extent, FileId owner) {
@@ -114,8 +120,10 @@ class ExtentRepairer {
         end = kept.back().end();
         cut = true;
       }
-      steps_.Add(
-          fmt::format("end {} at byte {}: {}{}", names_.Describe(id), end, fault->why, PlaceText(broken)));
+      steps_.Add([&] {
+        return fmt::format("end {} at byte {}: {}{}", names_.Describe(id), end, fault->why(),
+                           PlaceText(broken));
+      });
       const std::vector<Extent> behind(file.extents.begin() + static_cast<std::ptrdiff_t>(i) + (cut ? 1 : 0),
                                        file.extents.end());
       file.extents = std::move(kept);
@@ -126,8 +134,10 @@ class ExtentRepairer {
     const std::uint64_t said = file.size;
     FitSize(file);
     if (file.size != said) {
-      steps_.Add(fmt::format("set the size of {} to the {} bytes that it has; the recorded size was {}",
-                             names_.Describe(id), file.size, said));
+      steps_.Add([&] {
+        return fmt::format("set the size of {} to the {} bytes that it has; the recorded size was {}",
+                           names_.Describe(id), file.size, said);
+      });
     }
   }
 
@@ -177,8 +187,10 @@ class ExtentRepairer {
       rescued.size = end;
       const std::string path =
           lost_and_found_.Put(std::move(rescued), fmt::format("file-{}-from-{}", of.value, from));
-      steps_.Add(
-          fmt::format("put the {} bytes of {} from byte {} on at {}", end, names_.Describe(of), from, path));
+      steps_.Add([&] {
+        return fmt::format("put the {} bytes of {} from byte {} on at {}", end, names_.Describe(of), from,
+                           path);
+      });
       run.clear();
     };
     for (const Extent& extent : extents) {

@@ -120,26 +120,32 @@ class LogRepairer {
   void AcknowledgeLoss(FileRecord& file, const std::string& path = {}) {
     const ReplayedLog log = ReplayOf(file, draft_.epoch);
     if (log.damage.empty()) return;
-    const std::string name = path.empty() ? rules_.names.Describe(file.id) : path;
+    const auto name = [&] { return path.empty() ? rules_.names.Describe(file.id) : path; };
     std::uint64_t end = log.index.end();  // without the bytes lost at the end
     for (auto damage = log.damage.rbegin(); damage != log.damage.rend() && damage->to == end; ++damage) {
       end = damage->from;
     }
     for (const LogDamage& damage : log.damage) {
       if (damage.from >= end) continue;
-      losses_.Add(DamageText(damage, name) + "; the file stays as it is, because other bytes follow them");
+      losses_.Add([&] {
+        return DamageText(damage, name()) + "; the file stays as it is, because other bytes follow them";
+      });
     }
     if (end == log.index.end()) return;
     if (!draft_.buffers.place.empty()) {
-      losses_.Add(fmt::format(
-          "{}: bytes {} to {} are lost, unless the append buffers of the dead writer contain them; "
-          "the file stays as it is until the next mount replays these",
-          name, end, log.index.end()));
+      losses_.Add([&] {
+        return fmt::format(
+            "{}: bytes {} to {} are lost, unless the append buffers of the dead writer contain them; "
+            "the file stays as it is until the next mount replays these",
+            name(), end, log.index.end());
+      });
       return;
     }
-    steps_.Add(
-        fmt::format("end {} at byte {}: the bytes from there to byte {} are lost, and no others follow them",
-                    name, end, log.index.end()));
+    steps_.Add([&] {
+      return fmt::format(
+          "end {} at byte {}: the bytes from there to byte {} are lost, and no others follow them", name(),
+          end, log.index.end());
+    });
     CutLog(file, log, end);
   }
 

@@ -185,9 +185,10 @@ class Planner {
       for (const Extent& extent : file.extents) {
         const ZoneId zone = device_.geometry().ZoneOf(extent.place);
         if (report[zone.value].condition != ZoneCondition::kOffline) continue;
-        plan_.losses.Add(
-            fmt::format("{}: bytes {} to {} are lost: zone {} is offline; the file stays as it is",
-                        names.Describe(id), extent.file_offset, extent.end(), zone.value));
+        plan_.losses.Add([&] {
+          return fmt::format("{}: bytes {} to {} are lost: zone {} is offline; the file stays as it is",
+                             names.Describe(id), extent.file_offset, extent.end(), zone.value);
+        });
       }
     }
   }
