@@ -1,4 +1,5 @@
 // Append buffers that a user with write permission has changed: the next mount uses nothing that would damage the volume.
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -82,6 +83,31 @@ TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
   discard_ = true;
   ASSERT_TRUE(Mount());
   EXPECT_EQ(Get("1.log"), Text(5000));
+}
+
+TEST_F(VolumeFlushForgedTest, ExtentsThatContradictTheirFileAreLeftOutOfACheck) {
+  Open("1.sst");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(4096)))));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  const auto layout = volume_->Layout("1.sst");
+  ASSERT_TRUE(IsOk(layout));
+  Open("2.sst");
+  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+  const auto stat = volume_->Stat("2.sst");
+  ASSERT_TRUE(IsOk(stat));
+  const Uuid volume = volume_->info().superblock.uuid;
+  Die();
+  const Extent extent{
+      .file_offset = 0, .place = layout->extents.front().place, .length = 4096, .crc = std::nullopt};
+  Forge(volume,
+        {.order = 9,
+         .uncommitted = SetExtents{.id = stat->id, .from_offset = 0, .extents = {extent}, .size = 5000}});
+  const auto checked = CheckVolume(*device_, {.read_data = true, .progress = {}});
+  ASSERT_TRUE(IsOk(checked));
+  EXPECT_EQ(std::ranges::count(checked->findings, Severity::kError, &Finding::severity), 1);
+  EXPECT_NE(FirstError(checked->findings)->text.find("has size 5000, but its extents"), std::string::npos)
+      << FirstError(checked->findings)->text;
+  EXPECT_EQ(checked->files, 2u);
 }
 
 }  // namespace

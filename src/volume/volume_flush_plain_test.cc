@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "testing/direct_commit.h"
 #include "testing/faulty_device.h"
 #include "volume/check_volume.h"
 #include "volume/volume_flush_test_rig.h"
@@ -368,6 +369,49 @@ TEST_F(VolumeFlushPlainTest, CheckSaysHowManyBytesWait) {
   ASSERT_TRUE(IsOk(report));
   const auto waits = [](const Finding& finding) {
     return finding.text.find("5000 bytes of 1 file that were flushed") != std::string::npos;
+  };
+  EXPECT_TRUE(std::ranges::any_of(report->findings, waits));
+}
+
+// If each table with flushed extents cost a copy of all files, this would take half a minute.
+TEST_F(VolumeFlushPlainTest, AFlushedTableCostsACheckNoCopyOfAllFiles) {
+  constexpr std::uint64_t kFiles = 50'000;
+  constexpr std::uint64_t kTables = 1000;
+  End();
+  EmulatorGeometry geometry = FlushGeometry();
+  geometry.zone_size = geometry.zone_capacity = 16 << 20;
+  Use(std::make_unique<CrashDevice>(geometry));
+  ASSERT_TRUE(IsOk(FormatVolume(*device_, {})));
+  ASSERT_TRUE(IsOk(CommitDirectly(*device_, [](const State& state) {
+    const std::uint64_t first = state.next_id();
+    std::vector<Edit> edits{RaiseCounters{first + kFiles, 0}};
+    for (std::uint64_t i = 0; i < kFiles; ++i) {
+      edits.push_back(CreateFile{.id = FileId(first + i)});
+      edits.push_back(LinkFile{kRootDirectory, std::to_string(i), FileId(first + i)});
+    }
+    return edits;
+  })));
+  MountOptions options = Options();
+  options.append_buffers = kTables + 8;
+  options.wal_buffer_bytes = 64 << 10;
+  options.plain_buffer_bytes = 8 << 10;
+  mounted_ = Volume::Mount(Borrow(*device_), options);
+  ASSERT_TRUE(IsOk(mounted_));
+  volume_ = *mounted_;
+  std::vector<std::unique_ptr<FileHandle>> tables;
+  for (std::uint64_t i = 0; i < kTables; ++i) {
+    Open(std::to_string(i) + ".sst");
+    ASSERT_TRUE(IsOk(AppendAndFlush("committed")));
+    ASSERT_TRUE(IsOk(AppendAndFlush(Text(30'000))));
+    tables.push_back(std::move(file_));
+  }
+  device_->StopAfter(0);
+  tables.clear();
+  Die();
+  const auto report = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(report));
+  const auto waits = [](const Finding& finding) {
+    return finding.text.find("of 1000 files that were flushed") != std::string::npos;
   };
   EXPECT_TRUE(std::ranges::any_of(report->findings, waits));
 }

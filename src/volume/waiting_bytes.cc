@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/assert.h"
 #include "base/boot_id.h"
 #include "base/counted.h"
 #include "buffers/buffer_area_place.h"
@@ -77,6 +78,18 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
   };
   const FileNames names(committed);
   StateWithFlushed all{.state = committed, .extended = {}, .flaws = {}};
+  std::vector<Edit> applied;
+  // A copy takes the time of all files, so the state is copied again only after an error, which leaves it unusable.
+  const auto apply = [&](const SetExtents& edit) {
+    applied.emplace_back(edit);
+    Status sound = all.state.Apply(std::span(&applied.back(), 1));
+    if (sound.ok()) return sound;
+    applied.pop_back();
+    all.state = committed;
+    [[maybe_unused]] const Status again = all.state.Apply(applied);
+    ZENFS_ASSERT(again.ok());
+    return sound;
+  };
   const auto add_flaw = [&](FileId id, std::string text) {
     FileNames::Paths paths = names.PathsOf(id);
     all.flaws.insert_or_assign(
@@ -95,11 +108,8 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
                                                   piece.file_offset, piece.bytes.size()));
       continue;
     }
-    State extended = all.state;
-    const Edit edit = *piece.uncommitted;
-    if (sound.ok()) sound = extended.Apply(std::span(&edit, 1));
+    if (sound.ok()) sound = apply(*piece.uncommitted);
     if (sound.ok()) {
-      all.state = std::move(extended);
       all.extended[piece.owner] = record;
     } else {
       add_flaw(piece.owner, fmt::format("{}: {}", buffers.path(), sound.error().ToString()));
