@@ -1,4 +1,5 @@
 // Device commands that fail: another zone is used, and nothing leaks.
+#include "testing/device_data.h"
 #include "zone/zone_test_rig.h"
 
 namespace zenfs {
@@ -174,6 +175,22 @@ TEST(ZoneFailureTest, FailedResetCostsOnlyItsZone) {
   EXPECT_EQ(rig.StatusOf(bad).phase, ZonePhase::kRetired);
   EXPECT_EQ(rig.zones->Space().lost, 8 * kTestBlock);
   ExpectNothingLeaked(rig, 56);
+}
+
+TEST(ZoneFailureTest, AZoneThatIsActiveAfterAFailedResetIsFinished) {
+  ZoneTestRig rig(TestGeometry(8, 8));
+  rig.Mount();
+  SinkCursor cursor;
+  auto extents = rig.WriteLive(cursor, Lifetime::kShort, 7);
+  ASSERT_TRUE(extents);
+  const ZoneId bad = rig.ZoneOf(extents->front());
+  ASSERT_TRUE(IsActive(ReportOf(rig.device, bad).condition));
+  rig.device.Inject({Command::kReset, 1, 1, bad, Code::kIo, When::kBefore});
+  cursor = {};
+  rig.zones->RemoveLive(*extents);
+  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  EXPECT_EQ(rig.StatusOf(bad).phase, ZonePhase::kRetired);
+  EXPECT_EQ(ReportOf(rig.device, bad).condition, ZoneCondition::kFull) << "its slot is free";
 }
 
 TEST(ZoneFailureTest, FailedResetThatWasCarriedOutCostsNothing) {

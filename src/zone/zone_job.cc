@@ -38,6 +38,11 @@ ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
   // carried out (device assumption 5).
   outcome.info = ReportOne(device, job.zone);
   outcome.ok = IsEmpty(outcome.info) && (sent || outcome.info->capacity != 0);
+  // The zone is not written again. If it stayed active, it would take a slot from all others until the unmount.
+  if (!outcome.ok && outcome.info && IsActive(outcome.info->condition)) {
+    IgnoreError(device.Finish(job.zone));
+    outcome.info = ReportOne(device, job.zone);
+  }
   return outcome;
 }
 
