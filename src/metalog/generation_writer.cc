@@ -243,4 +243,19 @@ Status GenerationWriter::Write(FrameKind kind, std::string_view payload, std::ui
   return {};
 }
 
+GenerationWriter::Resume ResumeOf(const Replayed& replayed) {
+  return {
+      .generation = replayed.generation,
+      .salt = replayed.salt,
+      .chain = replayed.chain,
+      .added = replayed.added_zones,
+      // If nothing may be written behind the last frame, the last zone stands for the place until the log switch.
+      .tail = replayed.tail_is_clean() ? replayed.tail : std::vector<ZoneId>{replayed.chain.back()},
+      .places = replayed.places,
+      .capacity = replayed.capacity,
+      .position = replayed.position,
+      .ordinal = replayed.frames,
+      .sequence = replayed.sequence};
+}
+
 }  // namespace zenfs

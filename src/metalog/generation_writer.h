@@ -23,6 +23,7 @@
 #include "format/metalog_payload.h"
 #include "format/superblock.h"
 #include "metalog/metazones.h"
+#include "metalog/replay.h"
 
 namespace zenfs {
 
@@ -134,5 +135,8 @@ class GenerationWriter {
   std::uint64_t sequence_ = 0;  // of the last commit
   std::atomic<std::uint64_t> bytes_written_ = 0;
 };
+
+// Behind the last frame of the replayed log.
+[[nodiscard]] GenerationWriter::Resume ResumeOf(const Replayed& replayed);
 
 }  // namespace zenfs

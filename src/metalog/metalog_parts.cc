@@ -12,26 +12,11 @@ std::size_t SpareSlots(const Geometry& geometry, std::uint32_t copies) {
   return limited ? copies : kMaxMetadataZones;
 }
 
-// If nothing may be written behind the last frame, the last zone stands for the place until the log switch.
-std::vector<ZoneId> TailOf(const Replayed& replayed) {
-  return replayed.tail_is_clean() ? replayed.tail : std::vector<ZoneId>{replayed.chain.back()};
-}
-
 // Null if the device is read-only.
 std::unique_ptr<GenerationWriter> WriterOf(ZonedDevice& device, const Superblock& superblock,
                                            Metazones& zones, const Replayed& replayed) {
   if (device.mode() == OpenMode::kReadOnly) return nullptr;
-  return std::make_unique<GenerationWriter>(device, superblock, zones,
-                                            GenerationWriter::Resume{.generation = replayed.generation,
-                                                                     .salt = replayed.salt,
-                                                                     .chain = replayed.chain,
-                                                                     .added = replayed.added_zones,
-                                                                     .tail = TailOf(replayed),
-                                                                     .places = replayed.places,
-                                                                     .capacity = replayed.capacity,
-                                                                     .position = replayed.position,
-                                                                     .ordinal = replayed.frames,
-                                                                     .sequence = replayed.sequence});
+  return std::make_unique<GenerationWriter>(device, superblock, zones, ResumeOf(replayed));
 }
 
 }  // namespace

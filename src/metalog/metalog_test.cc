@@ -120,14 +120,7 @@ TEST_F(MetalogTest, AFrameWithAWrongSequenceIsDamage) {
     auto found = Replay(*device_, volume);
     ASSERT_TRUE(found) << found.error().ToString();
     Metazones zones(*device_, volume);
-    GenerationWriter writer(*device_, volume, zones,
-                            GenerationWriter::Resume{.generation = found->generation,
-                                                     .salt = found->salt,
-                                                     .chain = found->chain,
-                                                     .tail = found->tail,
-                                                     .capacity = found->capacity,
-                                                     .position = found->position,
-                                                     .ordinal = found->frames});
+    GenerationWriter writer(*device_, volume, zones, ResumeOf(*found));
     const std::string nothing(1, '\0');  // a list of no edits
     ZENFS_ASSERT_OK(writer.Write(kind, nothing, kNumbersEnd, kNumbersEnd));
     const auto log = Metalog::Open(*device_, volume);

@@ -116,15 +116,7 @@ TEST_F(ReconstructTest, PartsOfAFrameCostTheirOwnBytes) {
   for (std::uint64_t i = 0; i < kCommits; ++i) lists.push_back(ListOfOneFile(kFirstTestId + i));
   std::vector<const std::string*> members;
   for (const std::string& list : lists) members.push_back(&list);
-  GenerationWriter older(*device, superblock, zones,
-                         GenerationWriter::Resume{.generation = log->generation,
-                                                  .salt = log->salt,
-                                                  .chain = log->chain,
-                                                  .tail = log->tail,
-                                                  .places = log->places,
-                                                  .capacity = log->capacity,
-                                                  .position = log->position,
-                                                  .ordinal = log->frames});
+  GenerationWriter older(*device, superblock, zones, ResumeOf(*log));
   ASSERT_TRUE(
       older.Write(FrameKind::kCommit, EncodeCommit(members), log->sequence + 1, log->sequence + kCommits)
           .ok());

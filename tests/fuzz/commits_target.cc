@@ -72,15 +72,7 @@ class Writer {
                                       .keep = before_.chain,
                                       .after = before_.chain.back()}};
     }
-    return {device_, base_.superblock, zones,
-            GenerationWriter::Resume{.generation = before_.generation,
-                                     .salt = before_.salt,
-                                     .chain = before_.chain,
-                                     .tail = before_.tail,
-                                     .places = before_.places,
-                                     .capacity = before_.capacity,
-                                     .position = before_.position,
-                                     .ordinal = before_.frames}};
+    return {device_, base_.superblock, zones, ResumeOf(before_)};
   }
 
   void PutSnapshotOfAll(GenerationWriter& writer) {
