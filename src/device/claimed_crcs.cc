@@ -37,7 +37,7 @@ std::uint32_t ClaimedCrcs::CrcBefore(std::uint64_t at) const {
 void ClaimedCrcs::ExtendTo(std::uint64_t end) {
   const std::uint32_t block = device_.geometry().block_size;
   while (end_.at < end) {
-    if (const std::uint64_t zeros = KnownZerosAt(end_.at, end - end_.at); zeros != 0) {
+    if (const std::uint64_t zeros = device_.KnownZeros(zone_ + end_.at, end - end_.at); zeros != 0) {
       marks_.push_back(end_);
       end_ = {.at = end_.at + zeros, .crc = Crc32cOfZeros(zeros, end_.crc)};
       continue;
@@ -49,10 +49,6 @@ void ClaimedCrcs::ExtendTo(std::uint64_t end) {
       end_ = {.at = end_.at + block, .crc = Crc32c(rest.first(block), end_.crc)};
     }
   }
-}
-
-std::uint64_t ClaimedCrcs::KnownZerosAt(std::uint64_t at, std::uint64_t length) const {
-  return std::min(length, device_.KnownZeros(zone_ + at, length));
 }
 
 ByteView ClaimedCrcs::ReadAt(std::uint64_t at, std::uint64_t length) {

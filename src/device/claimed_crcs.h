@@ -35,7 +35,6 @@ class ClaimedCrcs {
   std::uint32_t CrcBefore(std::uint64_t at) const;
   void ExtendTo(std::uint64_t end);
   ByteView ReadAt(std::uint64_t at, std::uint64_t length);
-  std::uint64_t KnownZerosAt(std::uint64_t at, std::uint64_t length) const;
 
   ZonedDevice& device_;
   const DeviceOffset zone_;
