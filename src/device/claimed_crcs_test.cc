@@ -6,9 +6,9 @@
 
 #include "backends/emulator/emulator.h"
 #include "base/random.h"
-#include "device/forwarding_device.h"
 #include "device/read_or_zeros.h"
 #include "testing/device_data.h"
+#include "testing/read_counter.h"
 
 namespace zenfs::claimed_crcs_test {
 namespace {
@@ -19,18 +19,13 @@ constexpr std::uint64_t kHoleBegin = 3 << 20;
 constexpr std::uint64_t kHoleEnd = 5 << 20;
 
 // Knows that [kHoleBegin, kHoleEnd) of its zone is zeros. Counts the bytes that are read.
-class DeviceWithHole final : public ForwardingDevice {
+class DeviceWithHole final : public ReadCounter {
  public:
-  DeviceWithHole(ZonedDevice& device, DeviceOffset zone) : ForwardingDevice(device), zone_(zone) {}
-  std::uint64_t bytes_read = 0;
+  DeviceWithHole(ZonedDevice& device, DeviceOffset zone) : ReadCounter(device), zone_(zone) {}
 
   std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
     const bool inside = from >= zone_ + kHoleBegin && from < zone_ + kHoleEnd;
     return inside ? std::min(length, zone_ + kHoleEnd - from) : 0;
-  }
-  Status Read(DeviceOffset offset, ByteSpan into) override {
-    bytes_read += into.size();
-    return inner().Read(offset, into);
   }
 
  private:

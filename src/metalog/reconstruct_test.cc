@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
-#include "device/forwarding_device.h"
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
 #include "metalog/generation_writer.h"
 #include "metalog/metalog_test_util.h"
 #include "metalog/replay.h"
+#include "testing/read_counter.h"
 
 namespace zenfs::reconstruct_test {
 namespace {
@@ -86,17 +86,6 @@ class ReconstructTest : public testing::Test {
   const Superblock superblock_ = SuperblockFor(device_->geometry(), kMetadataZones);
 };
 
-class CountsBytesRead final : public ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  std::uint64_t bytes = 0;
-
-  Status Read(DeviceOffset offset, ByteSpan into) override {
-    bytes += into.size();
-    return inner().Read(offset, into);
-  }
-};
-
 std::string ListOfOneFile(std::uint64_t id) {
   std::string list;
   EncodeEdits(CreateNamed(id), list);
@@ -135,7 +124,7 @@ TEST_F(ReconstructTest, PartsOfAFrameCostTheirOwnBytes) {
 
   const auto scan = ScanMetadata(*device, superblock);
   ASSERT_TRUE(scan);
-  CountsBytesRead counted(*device);
+  ReadCounter counted(*device);
   const auto found = Reconstruct(counted, superblock, *scan);
   ASSERT_TRUE(found) << found.error().ToString();
   EXPECT_EQ(found->sequence, log->sequence + kCommits);
@@ -143,7 +132,7 @@ TEST_F(ReconstructTest, PartsOfAFrameCostTheirOwnBytes) {
   for (std::uint64_t i = 0; i < kCommits; ++i) {
     ASSERT_TRUE(found->draft.files.contains(FileId(kFirstTestId + i))) << i;
   }
-  EXPECT_LE(counted.bytes, kCommits / 20 * (64 << 10)) << "and not 200 times the frame";
+  EXPECT_LE(counted.bytes_read, kCommits / 20 * (64 << 10)) << "and not 200 times the frame";
 }
 
 // A commit frame with a valid checksum that no writer can have made.

@@ -7,8 +7,8 @@
 
 #include "backends/emulator/emulator.h"
 #include "base/random.h"
-#include "device/forwarding_device.h"
 #include "testing/device_data.h"
+#include "testing/read_counter.h"
 
 namespace zenfs::zone_reader_test {
 namespace {
@@ -17,17 +17,6 @@ constexpr std::uint64_t kBlock = 4096;
 constexpr std::uint64_t kZoneBytes = 24 << 20;
 constexpr FrameSeed kSeed{77};
 constexpr ZoneId kZone{1};
-
-class CountsReads final : public ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  std::uint64_t bytes_read = 0;
-
-  Status Read(DeviceOffset offset, ByteSpan into) override {
-    bytes_read += into.size();
-    return inner().Read(offset, into);
-  }
-};
 
 class ZoneReaderTest : public testing::Test {
  protected:
@@ -56,7 +45,7 @@ class ZoneReaderTest : public testing::Test {
   }
 
   std::unique_ptr<EmulatorDevice> memory_;
-  CountsReads device_;
+  ReadCounter device_;
   AlignedBuffer bytes_;
 };
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "device/forwarding_device.h"
 #include "device/read_or_zeros.h"
 #include "testing/crash_device.h"
 #include "testing/device_data.h"
+#include "testing/read_counter.h"
 #include "wal/wal_test_rig.h"
 
 namespace zenfs {
@@ -157,18 +157,13 @@ TEST(LogScanTest, TornAndForeignBlocksBetweenFramesArePassedOver) {
 }
 
 // All blocks are known zeros, but each 256th. Counts the bytes that are read.
-class SparseDevice final : public ForwardingDevice {
+class SparseDevice final : public ReadCounter {
  public:
-  using ForwardingDevice::ForwardingDevice;
-  std::uint64_t bytes_read = 0;
+  using ReadCounter::ReadCounter;
 
   std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
     const std::uint64_t block = from.value / kTestBlock;
     return block % 256 == 0 ? 0 : std::min(length, (256 - block % 256) * kTestBlock);
-  }
-  Status Read(DeviceOffset offset, ByteSpan into) override {
-    bytes_read += into.size();
-    return inner().Read(offset, into);
   }
 };
 
