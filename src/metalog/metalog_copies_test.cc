@@ -15,6 +15,7 @@
 #include "testing/borrowed_device.h"
 #include "testing/crash_device.h"
 #include "testing/faulty_device.h"
+#include "testing/immediate_queue.h"
 
 namespace zenfs::metalog_copies_test {
 namespace {
@@ -283,6 +284,50 @@ TEST(MetalogPair, ADeadZoneDuringALogSwitchLeavesNoDoubt) {
       const auto image = device->Image(LossPolicy::KeepAll());
       ZENFS_ASSERT_OK(Kill(*image, ZoneId(zone), Death::kOffline));
       ExpectCommits(*image, 2, fmt::format("after command {}, zone {}", last, zone), false);
+    }
+  }
+}
+
+// The zone of the n-th write goes offline before the write.
+class DyingZone final : public ForwardingDevice {
+ public:
+  DyingZone(CrashDevice& device, std::uint64_t nth) : ForwardingDevice(device), device_(device), left_(nth) {}
+  using ZonedDevice::Write;
+  Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override {
+    if (left_ != 0 && --left_ == 0) {
+      ZENFS_RETURN_IF_ERROR(device_.SetCondition(geometry().ZoneOf(offset), ZoneCondition::kOffline));
+    }
+    return inner().Write(offset, pieces);
+  }
+  std::unique_ptr<IoQueue> CreateQueue(std::size_t) override {
+    return std::make_unique<ImmediateQueue>(*this);
+  }
+  bool died() const { return left_ == 0; }
+
+ private:
+  CrashDevice& device_;
+  std::uint64_t left_;
+};
+
+// A zone may die at any write of a log switch, also at the SwitchComplete, and the power may be lost at any command after it.
+TEST(MetalogPair, AZoneThatDiesInALogSwitchLeavesNoDoubtAfterAPowerLoss) {
+  CrashDevice formatted(PairGeometry());
+  ZENFS_ASSERT_OK(Metalog::Format(formatted, PairSuperblock(formatted.geometry()), InitialEdits()));
+  ASSERT_EQ(CommitUpTo(formatted, 2), 2u);
+  bool died = true;
+  for (std::uint64_t write = 1; died; ++write) {
+    bool finished = false;
+    for (std::uint64_t last = 0; !finished; ++last) {
+      const auto device = formatted.Image(LossPolicy::KeepAll());
+      device->StopAfter(last);
+      DyingZone dying(*device, write);
+      if (const auto log = OpenPairs(dying)) static_cast<void>((*log)->Switch());
+      finished = !device->stopped();
+      died = dying.died();
+      ExpectCommits(*device->Image(LossPolicy::KeepAll()), 2,
+                    fmt::format("write {} meets a dead zone, power loss after command {}", write, last),
+                    false);
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }

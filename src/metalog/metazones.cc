@@ -210,6 +210,7 @@ void Metazones::ResetAllBut(std::span<const ZoneId> keep) {
 }
 
 bool Metazones::EmptyFirst(ZoneId zone, std::span<const ZoneId> keep) {
+  if (Condition(zone) == ZoneCondition::kOffline) return true;
   return LastCopy(keep) != zone && MakeEmpty(zone).has_value() && FlushDevice(device_).ok();
 }
 

@@ -92,7 +92,8 @@ class Metazones {
   // is finished. A zone that cannot be reset is not used until it can; that is not an error.
   void ResetAllBut(std::span<const ZoneId> keep) EXCLUDES(mutex_);
   // Empties one zone and flushes. Returns false if the zone cannot be emptied durably, or holds the last copy of the
-  // superblock outside `keep`.
+  // superblock outside `keep`. An offline zone counts as empty: no mount can read it, and no transition
+  // leads out of that state (NVMe ZNS, ZSO:Offline).
   bool EmptyFirst(ZoneId zone, std::span<const ZoneId> keep) EXCLUDES(mutex_);
   // If more than `spare` zones outside `keep` are active, finishes all of them. A zone that cannot be finished is reset,
   // unless it holds the last copy of the superblock.
