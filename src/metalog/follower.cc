@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/sync_point.h"
 #include "device/presence.h"
@@ -17,31 +18,29 @@ constexpr std::chrono::milliseconds kPause{1};
 
 Result<LogFollower::Change> LogFollower::Refresh() {
   const Deadline deadline = Deadline::After(patience_);
-  Change so_far = Change::kNone;
   for (;;) {
     const PresenceMark mark = PresenceMark::Now(device_);
     ZENFS_ASSIGN_OR_RETURN(LogFingerprint fingerprint, TakeLogFingerprint(device_, superblock_));
     SyncPoint::Reach("LogFollower::Refresh:reported");
     if (reader_ != nullptr && SameLog(fingerprint_, fingerprint)) {
       fingerprint_.taken = fingerprint.taken;
-      return so_far;
+      return std::exchange(unreported_, Change::kNone);
     }
     Result<Change> change = ReadOn(fingerprint);
-    if (change) so_far = std::max(so_far, *change);
+    if (change) unreported_ = std::max(unreported_, *change);
     // If valid frames reach the write pointer, the state is current. Otherwise the last frame may be torn, or the zone was
     // reset during the read and the state is out of date.
     if (Status present = mark.Check(device_); !present.ok()) {
       Forget();
       return Fail(std::move(present).error());
     }
-    if (change && reader_->read_everything()) return so_far;
+    if (change && reader_->read_everything()) return std::exchange(unreported_, Change::kNone);
     SyncPoint::Reach("LogFollower::Refresh:ended");
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, superblock_));
     const bool stood_still = SameLog(fingerprint, after);
-    if (change && stood_still) return so_far;
+    if (change && stood_still) return std::exchange(unreported_, Change::kNone);
     if (!change) {
       Forget();
-      so_far = Change::kReplaced;
       if (stood_still) return Fail(std::move(change).error());
     }
     if (deadline.Passed()) return TooFast(change ? "the end of the log changed" : change.error().ToString());
@@ -67,6 +66,7 @@ Result<LogFollower::Change> LogFollower::ReadOn(LogFingerprint fingerprint) {
 }
 
 void LogFollower::Forget() {
+  unreported_ = Change::kReplaced;
   reader_ = nullptr;
   generations_.reset();
 }

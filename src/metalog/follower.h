@@ -38,11 +38,13 @@ class LogFollower {
     kAdvanced,  // commits may have been applied; records of files that they did not change are the same objects
     kReplaced,  // the state was replayed from another generation; all records are new objects
   };
-  // Updates the state to the log on the device. One call must succeed before the accessors below are used.
-  // Errors: those of Replay on an unchanged log; kTimedOut if the log kept changing for `patience`. After an error the
-  // next Refresh replays the whole log.
+  // Updates the state to the log on the device, and returns what changed since the last call that succeeded. Errors: those of
+  // Replay on an unchanged log; kTimedOut if the log kept changing for `patience`. A call that fails may leave an older or a
+  // newer state, or none.
   [[nodiscard]] Result<Change> Refresh();
 
+  bool has_state() const { return reader_ != nullptr; }
+  // Precondition of all below: has_state().
   const State& state() const { return reader_->replayed().state; }
   std::uint64_t generation() const { return reader_->replayed().generation; }
   std::uint64_t sequence() const { return reader_->replayed().sequence; }  // of the last commit
@@ -68,6 +70,7 @@ class LogFollower {
   GenerationReader* reader_ = nullptr;  // in generations_
   std::uint64_t salt_ = 0;              // of the generation that reader_ reads
   LogFingerprint fingerprint_;
+  Change unreported_ = Change::kNone;  // by calls that failed
 };
 
 }  // namespace zenfs

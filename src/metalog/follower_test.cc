@@ -194,6 +194,29 @@ TEST_F(FollowerTest, ATornTailEndsTheLogUntilASwitch) {
   EXPECT_TRUE(HasFile(follower_.state(), 101));
 }
 
+// The log ends with a torn frame, so that a refresh asks for the end of the log again.
+TEST_F(FollowerTest, WhatARefreshThatFailedHasReadIsReportedByTheNextOne) {
+  Create(100);
+  Refresh();
+  Create(101);
+  writer_->Stop();
+  const ZoneInfo zone = TakeLogFingerprint(reader_device_, superblock_).value().zones.front();
+  AlignedBuffer torn(4096);
+  torn.Append(AsBytes("ZNF3 without the rest of a frame"));
+  torn.PadTo(4096);
+  ZENFS_ASSERT_OK(device_->ZonedDevice::Write(zone.write_pointer, torn.View()));
+  {
+    const SyncPoint::Scope scope([&](std::string_view name) {
+      if (name == "LogFollower::Refresh:ended")
+        reader_device_.Inject({.command = FaultyDevice::Command::kReport});
+    });
+    EXPECT_FALSE(follower_.Refresh());
+  }
+  EXPECT_EQ(Refresh(), LogFollower::Change::kAdvanced);
+  EXPECT_TRUE(HasFile(follower_.state(), 101));
+  EXPECT_EQ(Refresh(), LogFollower::Change::kNone);
+}
+
 TEST_F(FollowerTest, AReadErrorWhileTheLogChangesIsRetried) {
   Create(100);
   reader_device_.Inject({.command = FaultyDevice::Command::kRead, .kth = 1, .times = 300});

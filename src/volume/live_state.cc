@@ -171,7 +171,7 @@ Status LiveState::Look(const std::function<Status(View&)>& look) {
 
 Result<std::shared_ptr<const LiveFile>> LiveState::Open(std::string_view path, FileId known) {
   MutexLock lock(mutex_);
-  if (known != kNoFile) {
+  if (known != kNoFile && follower_.has_state()) {
     const Result<Entry> entry = View(*this).Resolve(path);
     const auto record = entry && entry->id == known ? follower_.state().FindFile(known) : nullptr;
     if (record != nullptr && record->shape == FileShape::kPlain)

@@ -1,6 +1,7 @@
 // Files that their writer deletes while a reader has them open.
 #include <gmock/gmock.h>
 
+#include "base/aligned_buffer.h"
 #include "volume/reader_test_rig.h"
 
 namespace zenfs {
@@ -24,6 +25,34 @@ TEST_F(ReaderTest, AFileDeletedDuringAReadFailsAndNeverShowsOtherBytes) {
     std::byte first;
     EXPECT_EQ(CodeOf(file->Read(0, std::span(&first, 1))), Code::kNotFound);
   }
+}
+
+// A look may learn of commits and fail nevertheless. The next one finds nothing new.
+TEST_F(ReaderTest, AFileDeletedBeforeALookThatFailedNeverShowsOtherBytes) {
+  const std::string content = RandomBytes(300'000, 1);
+  Put("a.sst", content);
+  const auto file = Open("a.sst");
+  ASSERT_TRUE(IsOk(volume_->Unlink("a.sst")));
+  OverwriteFreeZones();
+  // As after a power loss, the end of the log is torn; so a look asks twice where it is.
+  AlignedBuffer torn(device_->geometry().block_size);
+  torn.Append(AsBytes(std::string(device_->geometry().block_size, 't')));
+  for (const ZoneId zone : volume_->info().superblock.metadata_zones) {
+    const ZoneInfo info = device_->ReportZone(zone).value();
+    if (!IsActive(info.condition)) continue;
+    ASSERT_TRUE(IsOk(device_->Write(info.start + info.WrittenBytes(), torn.View())));
+  }
+  {
+    const During during(*this, [&](std::string_view name) {
+      if (name != "LogFollower::Refresh:ended") return;
+      reader_device_->Inject({.command = FaultyDevice::Command::kReport, .times = FaultyDevice::kForEver});
+    });
+    EXPECT_EQ(CodeOf(reader_->List("")), Code::kIo);
+  }
+  reader_device_->ClearFaults();
+  ASSERT_TRUE(IsOk(reader_->List("")));
+  std::string read(content.size(), '\0');
+  EXPECT_EQ(CodeOf(file->Read(0, std::as_writable_bytes(std::span(read)))), Code::kNotFound);
 }
 
 TEST_F(ReaderTest, ASmallFileIsReadOnThroughItsHandleWhateverBecomesOfIt) {

@@ -155,6 +155,23 @@ TEST(SlowReaderTest, OneChangeDuringAReadThatTakesLongIsReadAgain) {
   });
 }
 
+TEST(LostMetadataTest, NoFileIsOpenedAnyMoreAlsoNoneThatWasKnown) {
+  const auto device = CreateMemoryDevice(SmallGeometry());
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  const auto writer = Volume::Mount(Borrow(*device), {.flush_directory = "none"});
+  ASSERT_TRUE(IsOk(writer));
+  ASSERT_TRUE(IsOk((*writer)->Create("a.sst")));
+  ASSERT_TRUE(IsOk((*writer)->Unmount()));
+  const auto reader = Volume::Mount(MakeReadOnlyView(*device), {.read_only = true});
+  ASSERT_TRUE(IsOk(reader));
+  const auto stat = (*reader)->Stat("a.sst");
+  ASSERT_TRUE(IsOk(stat));
+  for (const ZoneId zone : (*reader)->info().superblock.metadata_zones)
+    ASSERT_TRUE(IsOk(device->Reset(zone)));
+  EXPECT_EQ(CodeOf((*reader)->List("")), Code::kCorruption);
+  EXPECT_EQ(CodeOf((*reader)->OpenForRead("a.sst", stat->id)), Code::kCorruption);
+}
+
 TEST_F(ReaderTest, ALogCleanedIntoExtentsDuringAReadIsReadFromThere) {
   std::string expected;
   auto manifest = volume_->Create("MANIFEST-000001");
