@@ -96,7 +96,7 @@ Result<LiveState::View::SizeAndTime> LiveState::View::Measure(
 Result<std::shared_ptr<const ReplayedLog>> LiveState::View::TailOf(
     const std::shared_ptr<const FileRecord>& record) {
   owner_.mutex_.AssertHeld();
-  if (!tails_are_new_) ZENFS_RETURN_IF_ERROR(owner_.tails_.Update(state()));
+  if (!tails_are_new_) ZENFS_RETURN_IF_ERROR(owner_.tails_.Update(state(), owner_.version_));
   tails_are_new_ = true;
   return owner_.tails_.Log(record, state().epoch());
 }
@@ -280,7 +280,7 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id, LogTails:
   file->epoch = follower_.state().epoch();
   file->version = version_;
   if (file->record->shape == FileShape::kFramed) {
-    ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state()));
+    ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state(), version_));
     file->log = tails_.Log(file->record, file->epoch, evidence);
     const std::map<ZoneId, LogZone>& allocated = follower_.state().log_zones();
     for (const auto& [zone, bytes] : file->log->zones) {

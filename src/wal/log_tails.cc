@@ -5,6 +5,7 @@
 #include <ranges>
 #include <utility>
 
+#include "base/assert.h"
 #include "device/presence.h"
 #include "device/remembered_holes.h"
 
@@ -20,15 +21,12 @@ constexpr std::size_t kTailsMin = 16;
 
 }  // namespace
 
-Status LogTails::Update(const State& state) {
-  const std::map<ZoneId, LogZone>& allocated = state.log_zones();
-  ZENFS_RETURN_IF_ERROR(CheckSyncZonesReadable(device_, allocated));
-  std::erase_if(zones_, [&](const auto& entry) {
-    const auto it = allocated.find(entry.first);
-    if (it != allocated.end() && it->second.generation == entry.second.generation) return false;
-    Forget(entry.first, entry.second);
-    return true;
-  });
+Status LogTails::Update(const State& state, std::uint64_t version) {
+  if (version_ != version) {
+    ZENFS_RETURN_IF_ERROR(CheckSyncZonesReadable(device_, state.log_zones()));
+    TakeZones(state);
+    version_ = version;
+  }
   for (const FileId owner : newer_) {
     if (const auto it = tails_.find(owner); it != tails_.end()) it->second.older = it->second.frames.size();
   }
@@ -39,27 +37,35 @@ Status LogTails::Update(const State& state) {
       return entry.second.frames.empty() && state.FindFile(entry.first) != entry.second.record;
     });
   }
-  std::vector<LogZone> zones;
-  for (const auto& [id, zone] : allocated) {
-    if (id.value < device_.geometry().zone_count) zones.push_back(zone);
-  }
-  // One report for each run of adjacent zones, and all before the first scan, so that less is written between them.
-  std::vector<ZoneInfo> report;
-  for (std::size_t from = 0, to = 0; from < zones.size(); from = to) {
-    for (to = from + 1; to < zones.size() && zones[to - 1].zone.value + 1 == zones[to].zone.value;) ++to;
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> part,
-                           device_.Report(zones[from].zone, static_cast<std::uint32_t>(to - from)));
-    report.insert(report.end(), part.begin(), part.end());
-  }
-  return ScanAll(zones, report);
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportZones());
+  return ScanAll(report);
 }
 
-void LogTails::Forget(ZoneId id, const Zone& zone) {
+void LogTails::TakeZones(const State& state) {
+  std::vector<Zone> taken;
+  auto known = zones_.begin();
+  for (const auto& [id, allocated] : state.log_zones()) {
+    if (id.value >= device_.geometry().zone_count) break;
+    for (; known != zones_.end() && known->allocated.zone < id; ++known) Forget(*known);
+    const bool same = known != zones_.end() && known->allocated.zone == id &&
+                      known->allocated.generation == allocated.generation;
+    if (same) {
+      taken.push_back(std::move(*known++));
+      taken.back().allocated = allocated;  // it may have become a sync zone
+    } else {
+      taken.push_back({.allocated = allocated});
+    }
+  }
+  for (; known != zones_.end(); ++known) Forget(*known);
+  zones_ = std::move(taken);
+}
+
+void LogTails::Forget(const Zone& zone) {
   for (const FileId owner : zone.owners) {
     const auto it = tails_.find(owner);
     if (it == tails_.end()) continue;
     Tail& tail = it->second;
-    const auto in_zone = [id](const ScannedFrame& frame) { return frame.zone == id; };
+    const auto in_zone = [&zone](const ScannedFrame& frame) { return frame.zone == zone.allocated.zone; };
     tail.older -=
         static_cast<std::size_t>(std::ranges::count_if(tail.frames | std::views::take(tail.older), in_zone));
     std::erase_if(tail.frames, in_zone);
@@ -68,12 +74,37 @@ void LogTails::Forget(ZoneId id, const Zone& zone) {
   }
 }
 
-Status LogTails::ScanAll(const std::vector<LogZone>& zones, const std::vector<ZoneInfo>& report) {
+const LogTails::Zone& LogTails::ZoneOf(ZoneId id) const {
+  const auto it =
+      std::ranges::lower_bound(zones_, id, {}, [](const Zone& zone) { return zone.allocated.zone; });
+  ZENFS_ASSERT(it != zones_.end() && it->allocated.zone == id);
+  return *it;
+}
+
+// One report for each run of adjacent zones, and all before the first scan, so that less is written between them.
+Result<std::vector<ZoneInfo>> LogTails::ReportZones() {
+  std::vector<ZoneInfo> report;
+  report.reserve(zones_.size());
+  for (std::size_t from = 0, to = 0; from < zones_.size(); from = to) {
+    const ZoneId first = zones_[from].allocated.zone;
+    const auto adjacent = [&](std::size_t i) {
+      return zones_[i].allocated.zone.value - first.value == i - from;
+    };
+    for (to = from + 1; to < zones_.size() && adjacent(to);) ++to;
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> part,
+                           device_.Report(first, static_cast<std::uint32_t>(to - from)));
+    report.insert(report.end(), part.begin(), part.end());
+  }
+  return report;
+}
+
+Status LogTails::ScanAll(std::span<const ZoneInfo> report) {
   const PresenceMark mark = PresenceMark::Now(device_);
   RememberedHoles device(device_);
-  for (std::size_t i = 0; i < zones.size(); ++i) ScanZone(device, zones[i], report[i]);
+  for (std::size_t i = 0; i < zones_.size(); ++i) ScanZone(device, report[i], zones_[i]);
   Status present = mark.Check(device_);
   if (!present.ok()) {  // the next Update scans all anew
+    version_.reset();
     zones_.clear();
     tails_.clear();
     newer_.clear();
@@ -81,13 +112,12 @@ Status LogTails::ScanAll(const std::vector<LogZone>& zones, const std::vector<Zo
   return present;
 }
 
-void LogTails::ScanZone(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info) {
-  Zone& zone = zones_.try_emplace(allocated.zone, Zone{.generation = allocated.generation}).first->second;
-  const bool sync_blocks = SyncBytes(device_.geometry(), allocated, info) != 0;
+void LogTails::ScanZone(ZonedDevice& device, const ZoneInfo& info, Zone& zone) {
+  const bool sync_blocks = SyncBytes(device_.geometry(), zone.allocated, info) != 0;
   if (sync_blocks || zone.sync_blocks) {
-    Forget(allocated.zone, zone);
-    zone = Zone{.generation = allocated.generation, .sync_blocks = sync_blocks};
-    if (sync_blocks) return ScanFrom(device, allocated, info, zone);
+    Forget(zone);
+    zone = Zone{.allocated = zone.allocated, .sync_blocks = sync_blocks};
+    if (sync_blocks) return ScanFrom(device, info, zone);
   }
   const std::uint64_t written = info.WrittenBytes();
   // A zone that became shorter was reset. Its release is in the metadata log and will be seen soon.
@@ -98,14 +128,14 @@ void LogTails::ScanZone(ZonedDevice& device, const LogZone& allocated, const Zon
   } else if (SteadyNow() - zone.grown > kSettles || written - zone.scanned > kMaxFramePayload) {
     return;
   }
-  ScanFrom(device, allocated, info, zone);
+  ScanFrom(device, info, zone);
 }
 
-void LogTails::ScanFrom(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info, Zone& zone) {
+void LogTails::ScanFrom(ZonedDevice& device, const ZoneInfo& info, Zone& zone) {
   std::set<DeviceOffset> behind_hole;
   std::optional<std::uint64_t> hole;
   const std::uint64_t end = ScanLogZone(
-      device, volume_, allocated, info,
+      device, volume_, zone.allocated, info,
       [&](const ScannedFrame& frame) {
         if (hole) behind_hole.insert(frame.payload);
         if (zone.holes.known.contains(frame.payload)) return;
@@ -144,7 +174,7 @@ std::shared_ptr<const ReplayedLog> LogTails::Log(const std::shared_ptr<const Fil
     std::vector<ScannedFrame> frames = tail.frames;
     // Those in a sync zone are found anew by each Update.
     for (ScannedFrame& frame : frames | std::views::drop(tail.older)) {
-      if (!zones_.at(frame.zone).sync_blocks) frame.stable_sequence = 0;
+      if (!ZoneOf(frame.zone).sync_blocks) frame.stable_sequence = 0;
     }
     return std::make_shared<const ReplayedLog>(ReplayLog(*record, epoch, std::move(frames)));
   }

@@ -8,10 +8,10 @@
 // Threads: one at a time.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -30,9 +30,9 @@ class LogTails {
   // `device` outlives it.
   LogTails(ZonedDevice& device, const Uuid& volume) : device_(device), volume_(volume) {}
 
-  // Forgets zones that are no longer allocated, and scans the new bytes of the others. Errors: those of a
-  // report and of PresenceMark::Check.
-  [[nodiscard]] Status Update(const State& state);
+  // Forgets zones that are no longer allocated, and scans the new bytes of the others. `version`: of the state; with the same
+  // one, the same zones are allocated. Errors: those of a report, of CheckSyncZonesReadable and of PresenceMark::Check.
+  [[nodiscard]] Status Update(const State& state, std::uint64_t version);
 
   // Which frames can tell that one before them was stable, and is lost.
   enum class Evidence {
@@ -55,7 +55,7 @@ class LogTails {
     std::set<DeviceOffset> known;   // payloads of the frames found behind the first hole
   };
   struct Zone {
-    std::uint64_t generation = 0;
+    LogZone allocated;
     std::uint64_t written = 0;  // at the last scan
     std::uint64_t scanned = 0;  // where the next scan begins: the end of the last frame found, or a hole
     SteadyTime grown;           // when an Update last found it longer
@@ -72,16 +72,23 @@ class LogTails {
     std::uint64_t epoch = 0;
   };
 
-  void Forget(ZoneId id, const Zone& zone);
-  [[nodiscard]] Status ScanAll(const std::vector<LogZone>& zones, const std::vector<ZoneInfo>& report);
-  void ScanZone(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info);
-  void ScanFrom(ZonedDevice& device, const LogZone& allocated, const ZoneInfo& info, Zone& zone);
+  // Makes zones_ those that the state has allocated.
+  void TakeZones(const State& state);
+  void Forget(const Zone& zone);
+  const Zone& ZoneOf(ZoneId id) const;
+  // The reports of zones_.
+  [[nodiscard]] Result<std::vector<ZoneInfo>> ReportZones();
+  [[nodiscard]] Status ScanAll(std::span<const ZoneInfo> report);
+  void ScanZone(ZonedDevice& device, const ZoneInfo& info, Zone& zone);
+  void ScanFrom(ZonedDevice& device, const ZoneInfo& info, Zone& zone);
   // Returns where the next scan begins. `hole`: the first one, `end`: of the last frame found.
   static std::uint64_t NextScan(Holes& holes, std::optional<std::uint64_t> hole, std::uint64_t end);
 
   ZonedDevice& device_;
   const Uuid volume_;
-  std::map<ZoneId, Zone> zones_;
+  // Each read of a log looks at all of them, so they are in one piece of memory. Those that the device has, ascending.
+  std::vector<Zone> zones_;
+  std::optional<std::uint64_t> version_;  // of the state that zones_ is of
   // Of files with frames, and of those that Log was called for, also if they were deleted since: at most about twice the files.
   std::unordered_map<FileId, Tail> tails_;
   std::vector<FileId> newer_;  // whose tails have frames that the last Update found
