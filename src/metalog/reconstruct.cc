@@ -13,6 +13,7 @@
 
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
+#include "metalog/covered_ranges.h"
 #include "metalog/metazones.h"
 #include "metalog/zone_reader.h"
 
@@ -78,16 +79,8 @@ class Reconstruction {
 
   // Those of [first, place.last] that no newer generation has. Ranges, not commits: a frame may claim millions.
   void IndexUnknown(std::uint64_t first, const Place& place) {
-    while (first <= place.last) {
-      const auto at = Behind(first - 1);
-      if (at != commits_.end() && at->first <= first) {
-        first = at->second.last + 1;
-        continue;
-      }
-      Place part = place;
-      if (at != commits_.end()) part.last = std::min(part.last, at->first - 1);
-      commits_.emplace(first, part);
-      first = part.last + 1;
+    for (const auto& [from, to] : covered_.Add(first, place.last)) {
+      commits_.emplace(from, place).first->second.last = to;
     }
   }
 
@@ -293,6 +286,7 @@ class Reconstruction {
   ZonedDevice& device_;
   const Superblock& superblock_;
   const MetadataScan& scan_;
+  CoveredRanges covered_;
   Commits commits_;  // by the first of each range; the ranges do not overlap
   std::vector<ZoneId> used_;
   Reconstructed out_;
