@@ -1,12 +1,17 @@
 #include "rocksdb_plugin/registration.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "backends/device_uri.h"
 #include "base/caught.h"
 #include "base/printable.h"
 #include "rocksdb/utilities/object_registry.h"
@@ -51,13 +56,39 @@ rocksdb::Env* FindEnv(const std::string& uri, std::unique_ptr<rocksdb::Env>* gua
   return MakeOrExplain<rocksdb::Env>(message, [&] { return EnvironmentOf(uri); });
 }
 
+// RocksDB takes a name that nobody claims for an option of another build: it goes on on the host, or crashes. So names that can
+// only be misspelt URIs are claimed and refused.
+template <typename Object>
+Object* RefuseMisspelt(const std::string& name, std::unique_ptr<Object>* guard, std::string* message) {
+  guard->reset();
+  return MakeOrExplain<Object>(message, [&]() -> Result<Object*> {
+    std::string_view rest = name;
+    constexpr std::string_view kScheme = "zenfs";
+    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    if (std::ranges::equal(rest.substr(0, kScheme.size()), kScheme, same)) rest.remove_prefix(kScheme.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(":/"), rest.size()));
+    ZENFS_RETURN_IF_ERROR(ParseDeviceUri(rest));
+    return Fail(Code::kInvalidArgument, fmt::format("misspelt, the URI is zenfs://{}", rest));
+  });
+}
+
+template <typename Object>
+void Register(rocksdb::ObjectLibrary& library, const rocksdb::FactoryFunc<Object>& make) {
+  using Pattern = rocksdb::ObjectLibrary::PatternEntry;
+  library.AddFactory<Object>(Pattern("zenfs", /*optional=*/false).AddSeparator("://", /*at_least_one=*/false),
+                             make);
+  // Of several patterns that fit, RocksDB takes the one that was added first.
+  Pattern scheme("zenfs", /*optional=*/true);
+  for (const char* const name : {"ZenFS", "Zenfs", "zenFS", "ZENFS"}) scheme.AnotherName(name);
+  library.AddFactory<Object>(scheme.AddSeparator(":", /*at_least_one=*/false), RefuseMisspelt<Object>);
+  Pattern kind("emu", /*optional=*/false);
+  for (const char* const name : {"dev", "nvme", "zonefs", "uuid"}) kind.AnotherName(name);
+  library.AddFactory<Object>(kind.AddSeparator(":", /*at_least_one=*/false), RefuseMisspelt<Object>);
+}
+
 void RegisterFactories(rocksdb::ObjectLibrary& library) {
-  const auto pattern = [] {
-    return rocksdb::ObjectLibrary::PatternEntry("zenfs", /*optional=*/false)
-        .AddSeparator("://", /*at_least_one=*/false);
-  };
-  library.AddFactory<rocksdb::FileSystem>(pattern(), NewFileSystem);
-  library.AddFactory<rocksdb::Env>(pattern(), FindEnv);
+  Register<rocksdb::FileSystem>(library, NewFileSystem);
+  Register<rocksdb::Env>(library, FindEnv);
 }
 
 // If a process has two RocksDBs, our calls may be bound to either: functions with strings in their

@@ -103,6 +103,22 @@ class PreloadTest(unittest.TestCase):
                 self.assertIn(reason, refused.stdout + refused.stderr)
                 self.assertIn("zenfs: ", refused.stdout + refused.stderr)
 
+    def test_a_misspelt_uri_is_refused_with_the_right_one(self):
+        path = self.uri.partition("emu:")[2]
+        wrong = ["zenfs:emu:", "zenfs:/emu:", "ZenFS://emu:", "ZENFS:emu:", "emu:"]
+        for uri in [start + path for start in wrong]:
+            for program in (["db_bench", "--benchmarks=fillseq", "--num=1", f"--db={self.directory}/host"],
+                            ["ldb", f"--db={self.directory}/host", "--create_if_missing", "put", "k", "v"]):
+                for option in ("--fs_uri", "--env_uri"):
+                    refused = run(*program, f"{option}={uri}", check=False)
+                    self.assertGreater(refused.returncode, 0, f"{program} {option}={uri}: killed by a signal, or success")
+                    self.assertIn(f"zenfs: misspelt, the URI is {self.uri}", refused.stdout + refused.stderr)
+                    self.assertFalse(os.path.exists(os.path.join(self.directory, "host")))
+        for uri in ("zenfs", "zenfs:", "ZenFS://floppy:0", "nvme:"):
+            refused = run("ldb", "--db=/db", "scan", f"--fs_uri={uri}", check=False)
+            self.assertGreater(refused.returncode, 0, uri)
+            self.assertIn("the form is zenfs://dev:NAME", refused.stdout + refused.stderr)
+
     def test_second_process_is_told_who_has_the_device(self):
         with subprocess.Popen([os.environ["KILL_WRITER"], self.uri, "0", "sync"], stdout=subprocess.PIPE) as first:
             try:
