@@ -91,6 +91,16 @@ std::string Printable(std::string_view text) { return Escape(text, ""); }
 
 std::string PrintableLines(std::string_view text) { return Escape(text, "\n\t"); }
 
+std::string ShellWord(std::string_view text) {
+  const std::string printable = Printable(text);
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!printable.empty() && printable.find_first_not_of(kPlain) == printable.npos) return printable;
+  std::string word = "'";
+  for (const char c : printable) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = DecodeFront(text).bytes;

@@ -16,6 +16,9 @@ namespace zenfs {
 // The same, but keeps line ends and tabs.
 [[nodiscard]] std::string PrintableLines(std::string_view text);
 
+// Printable(text) as one word of a command line: in single quotes unless a shell takes it as it is.
+[[nodiscard]] std::string ShellWord(std::string_view text);
+
 [[nodiscard]] bool IsUtf8(std::string_view text);
 
 }  // namespace zenfs

@@ -122,5 +122,13 @@ TEST(PrintableTest, LinesKeepTheirEndsAndTabs) {
   EXPECT_EQ(PrintableLines("a\tb\n\r\x1b[2J\xc2\x9b\n"), "a\tb\n\\x0d\\x1b[2J\\xc2\\x9b\n");
 }
 
+TEST(ShellWordTest, IsOneWordOfAShell) {
+  EXPECT_EQ(ShellWord("--emu=/tmp/a-1.img"), "--emu=/tmp/a-1.img");
+  EXPECT_EQ(ShellWord("/tmp/my disk.img"), "'/tmp/my disk.img'");
+  EXPECT_EQ(ShellWord("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(ShellWord("a?ro"), "'a?ro'");
+  EXPECT_EQ(ShellWord(""), "''");
+}
+
 }  // namespace
 }  // namespace zenfs

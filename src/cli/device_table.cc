@@ -156,6 +156,13 @@ std::string Denied(const std::vector<SeenDevice>& devices) {
   return nodes + mounts;
 }
 
+// By its UUID, which stays when the kernel numbers the devices anew; but only the devices of the kernel and of the list are
+// searched for a UUID.
+std::string UriOf(const SeenDevice& device) {
+  if (device.known.origin == KnownDevice::Origin::kAsked) return "zenfs://" + Canonical(device.known.uri);
+  return "zenfs://uuid:" + device.look.contents.uuid.ToString();
+}
+
 }  // namespace
 
 std::string DeviceTable(const std::vector<SeenDevice>& devices, const std::string& release, int columns) {
@@ -180,11 +187,11 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
   };
   if (const auto* empty = first(
           [](const SeenDevice& d) { return d.look.contents.kind == Kind::kNothing && d.look.writable; })) {
-    return fmt::format("Next: zenfs mkfs {}\n", Printable(empty->known.Flag()));
+    return fmt::format("Next: zenfs mkfs {}\n", ShellWord(empty->known.Flag()));
   }
   if (const auto* ours = first(of_kind(Kind::kZenfs))) {
-    return fmt::format("Next: zenfs df {}, or a RocksDB program with zenfs://uuid:{}\n",
-                       Printable(ours->known.Flag()), ours->look.contents.uuid.ToString());
+    return fmt::format("Next: zenfs df {}, or a RocksDB program with {}\n", ShellWord(ours->known.Flag()),
+                       ShellWord(UriOf(*ours)));
   }
   if (const auto* denied = first([](const SeenDevice& d) {
         return DeniedToRead(d.look.contents) || (d.look.contents.kind == Kind::kNothing && !d.look.writable);
@@ -194,7 +201,7 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
   }
   if (const auto* other = first(of_kind(Kind::kOther))) {
     return fmt::format("Next: zenfs mkfs --force {}, if its contents may be lost\n",
-                       Printable(other->known.Flag()));
+                       ShellWord(other->known.Flag()));
   }
   return "No zoned device found that ZenFS can use. Start with an emulated one: zenfs emu create device.img; "
          "or use real zones in a virtual machine: scripts/vm-test\n";

@@ -111,6 +111,12 @@ TEST(DeviceTableTest, NextStepFitsWhatIsThere) {
   EXPECT_EQ(NextStep({Emulated(Kind::kZenfs), Drive()}), "Next: zenfs mkfs --zbd=nvme0n1\n");
   EXPECT_THAT(NextStep({Emulated(Kind::kZenfs)}),
               HasSubstr("zenfs df --emu=/tmp/a.img, or a RocksDB program with zenfs://uuid:01234567-"));
+  SeenDevice asked = Emulated(Kind::kZenfs);
+  asked.known.origin = KnownDevice::Origin::kAsked;
+  asked.known.uri.target = "/tmp/my disk.img";
+  EXPECT_EQ(
+      NextStep({asked}),
+      "Next: zenfs df '--emu=/tmp/my disk.img', or a RocksDB program with 'zenfs://emu:/tmp/my disk.img'\n");
   EXPECT_THAT(NextStep({Denied()}), HasSubstr("permission for nvme0n1"));
   SeenDevice read_only = Drive();
   read_only.look.writable = false;
