@@ -16,8 +16,11 @@
 namespace {
 
 rocksdb::Status Greet(const std::string& uri) {
+  rocksdb::ConfigOptions strict;
+  strict.ignore_unsupported_options =
+      false;  // else, without libzenfs, RocksDB ignores env= and writes to the host
   rocksdb::Options options;
-  rocksdb::Status status = rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), rocksdb::Options(),
+  rocksdb::Status status = rocksdb::GetOptionsFromString(strict, rocksdb::Options(),
                                                          "create_if_missing=true;env=" + uri, &options);
   if (!status.ok()) return status;
 

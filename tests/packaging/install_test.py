@@ -85,6 +85,14 @@ class InstallTest(unittest.TestCase):
         run("g++", "-std=c++17", HELLO, "-o", program, *flags)
         self.expect_greeting(program, "pkg-config")
 
+    def test_the_example_without_the_library_does_not_go_on_on_the_host(self):
+        program = self.root / "hello-without"
+        run("g++", "-std=c++17", HELLO, "-o", program, "-lrocksdb")
+        done = subprocess.run([program, "zenfs://emu:/nonexistent"], capture_output=True, text=True, check=False,
+                              timeout=240)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("zenfs://emu:/nonexistent", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
