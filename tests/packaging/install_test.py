@@ -14,6 +14,7 @@ import unittest
 SOURCE, BUILD = (pathlib.Path(path) for path in sys.argv[1:3])
 del sys.argv[1:3]
 HELLO = SOURCE / "examples" / "cpp" / "hello.cc"
+HELLO_C = SOURCE / "examples" / "c" / "hello.c"
 
 
 def run(*command, **environment):
@@ -36,13 +37,13 @@ class InstallTest(unittest.TestCase):
         cls.library = next(cls.prefix.rglob("libzenfs.so"))
         cls.zenfs = cls.prefix / "bin" / "zenfs"
 
-    def expect_greeting(self, program, name):
-        """`program` opens a database on a new device."""
+    def expect_greeting(self, program, name, before=""):
+        """`program` opens a database on a new device. It says `before`, and greets."""
         image = self.root / f"{name}.img"
         run(self.zenfs, "emu", "create", image)
         run(self.zenfs, "mkfs", f"--emu={image}")
         said = run(program, f"zenfs://emu:{image}", LD_LIBRARY_PATH=str(self.library.parent))
-        self.assertEqual(said, "hello from a zone\n")
+        self.assertEqual(said, before + "hello from a zone\n")
         self.assertIn(".log", run(self.zenfs, "list", f"--emu={image}", "--path=hello"))
 
     def test_everything_is_there(self):
@@ -84,6 +85,14 @@ class InstallTest(unittest.TestCase):
         program = self.root / "hello"
         run("g++", "-std=c++17", HELLO, "-o", program, *flags)
         self.expect_greeting(program, "pkg-config")
+
+    def test_from_c(self):
+        program = self.root / "hello-c"
+        run("gcc", "-Wall", "-Werror", HELLO_C, "-o", program, f"-L{self.library.parent}", "-Wl,--as-needed", "-lzenfs",
+            "-lrocksdb")
+        version = run("pkg-config", "--modversion", "zenfs", PKG_CONFIG_PATH=str(self.library.parent / "pkgconfig")).strip()
+        rocksdb = run("pkg-config", "--modversion", "rocksdb").strip()
+        self.expect_greeting(program, "c", f"ZenFS {version} for RocksDB {rocksdb}\n")
 
     def test_the_example_without_the_library_does_not_go_on_on_the_host(self):
         program = self.root / "hello-without"
