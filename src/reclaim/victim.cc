@@ -1,7 +1,11 @@
 #include "reclaim/victim.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "base/bytes.h"
 
@@ -19,29 +23,102 @@ double Score(const Victim& victim) {
   return static_cast<double>(victim.gain()) * static_cast<double>(1 + victim.age) / cost;
 }
 
-using Generations = std::map<ZoneId, std::uint64_t>;
-
-// Returns the bytes of copies of one file's frames, from the first one to the last one in the zone of `generation`.
-std::uint64_t CopiesUpTo(const FramesOfFile& file, std::uint64_t generation, const Generations& generations,
-                         std::uint32_t block_size) {
-  std::uint64_t payload = 0;
-  for (const auto& [zone, frames] : file) {
-    const auto it = generations.find(zone);
-    if (it == generations.end() || it->second <= generation) payload += frames.payload;
+// What emptying each log zone takes and gives. Emptying one moves all frames of its files in zones that are no younger. This
+// also empties those of these zones that have frames of these files only.
+//
+// A volume may have thousands of log zones and logs. So no zone is compared with all others, or with all files: the work is in
+// proportion to the entries of `files`, times the zones of a file that others share.
+class LogEmptying {
+ public:
+  LogEmptying(std::span<const LogZoneStatus> zones, std::span<const FramesOfFile> files,
+              std::uint32_t block_size)
+      : zones_(zones), outcomes_(zones.size()) {
+    std::unordered_map<ZoneId, std::size_t> index;
+    for (std::size_t i = 0; i < zones.size(); ++i) index.emplace(zones[i].zone, i);
+    for (std::size_t file = 0; file < files.size(); ++file) AddFile(file, files[file], index, block_size);
+    for (std::size_t i = 0; i < zones.size(); ++i) outcomes_[i].emptied = zones[i].capacity;
+    AddZonesEmptiedWith();
   }
-  return RoundUp(payload, block_size) + block_size;  // the last block of the extents is written again
-}
 
-// Emptying `zone` moves all frames of its files in zones that are no younger. Returns true if this also empties
-// `other`, because it contains frames of these files only.
-bool IsEmptiedWith(const LogZoneStatus& other, const LogZoneStatus& zone,
-                   std::span<const FramesOfFile> files) {
-  if (other.zone == zone.zone) return true;
-  if (!other.closed || other.live.device_bytes == 0 || other.generation > zone.generation) return false;
-  return std::ranges::all_of(files, [&](const FramesOfFile& file) {
-    return !file.contains(other.zone) || file.contains(zone.zone);
-  });
-}
+  // Of the zone with this index: bytes of copies, and the capacity of the zones that get empty.
+  std::uint64_t copies(std::size_t i) const { return outcomes_[i].copies; }
+  std::uint64_t emptied(std::size_t i) const { return outcomes_[i].emptied; }
+
+ private:
+  struct Outcome {
+    std::vector<std::size_t> files;  // with frames in the zone, ascending
+    std::uint64_t copies = 0;
+    std::uint64_t emptied = 0;
+  };
+  bool CanBeEmptied(std::size_t i) const { return zones_[i].closed && zones_[i].live.device_bytes != 0; }
+
+  // Copies go from the first frame of the file to the last one in the zone.
+  void AddFile(std::size_t file, const FramesOfFile& frames,
+               const std::unordered_map<ZoneId, std::size_t>& index, std::uint32_t block_size) {
+    std::uint64_t payload = 0;
+    std::vector<std::pair<std::size_t, std::uint64_t>> by_age;
+    for (const auto& [zone, live] : frames) {
+      const auto it = index.find(zone);
+      if (it == index.end()) {
+        payload += live.payload;  // of no generation: counts as older than all
+      } else {
+        by_age.emplace_back(it->second, live.payload);
+      }
+    }
+    std::ranges::sort(by_age, {}, [&](const auto& entry) { return zones_[entry.first].generation; });
+    std::vector<std::size_t>& zones_of_file = zones_of_file_.emplace_back();
+    for (auto first = by_age.begin(); first != by_age.end();) {
+      const std::uint64_t generation = zones_[first->first].generation;
+      auto last = first;
+      for (; last != by_age.end() && zones_[last->first].generation == generation; ++last)
+        payload += last->second;
+      for (; first != last; ++first) {
+        Outcome& outcome = outcomes_[first->first];
+        outcome.files.push_back(file);
+        // The last block of the extents is written again.
+        outcome.copies += RoundUp(payload, block_size) + block_size;
+        zones_of_file.push_back(first->first);
+      }
+    }
+  }
+
+  // Zones with frames of the same files are looked at together.
+  void AddZonesEmptiedWith() {
+    std::map<std::vector<std::size_t>, std::vector<std::size_t>> zones_of;
+    for (std::size_t i = 0; i < zones_.size(); ++i) {
+      if (CanBeEmptied(i)) zones_of[outcomes_[i].files].push_back(i);
+    }
+    for (auto& [files, zones] : zones_of) {
+      std::ranges::sort(zones, {}, [this](std::size_t i) { return zones_[i].generation; });
+      std::vector<std::uint64_t> capacity_up_to;  // of zones[0] to zones[i]
+      for (const std::size_t i : zones)
+        capacity_up_to.push_back((capacity_up_to.empty() ? 0 : capacity_up_to.back()) + zones_[i].capacity);
+      for (const std::size_t i : ZonesOfRarest(files)) {
+        if (!std::ranges::includes(outcomes_[i].files, files)) continue;
+        const auto older = std::ranges::upper_bound(
+            zones, zones_[i].generation, {}, [this](std::size_t other) { return zones_[other].generation; });
+        if (older == zones.begin()) continue;
+        outcomes_[i].emptied += capacity_up_to[static_cast<std::size_t>(older - zones.begin()) - 1];
+        if (CanBeEmptied(i) && outcomes_[i].files == files) outcomes_[i].emptied -= zones_[i].capacity;
+      }
+    }
+  }
+
+  // The zones of that of `files` which has the fewest; all zones if there is no file.
+  std::vector<std::size_t> ZonesOfRarest(const std::vector<std::size_t>& files) const {
+    if (files.empty()) {
+      std::vector<std::size_t> all(zones_.size());
+      std::iota(all.begin(), all.end(), 0);
+      return all;
+    }
+    return zones_of_file_[*std::ranges::min_element(
+        files, {}, [this](std::size_t file) { return zones_of_file_[file].size(); })];
+  }
+
+  const std::span<const LogZoneStatus> zones_;
+  std::vector<Outcome> outcomes_;                        // of each of zones_
+  std::vector<std::vector<std::size_t>> zones_of_file_;  // of each file, by age
+};
 
 // Of two joined devices, only those of the need's device help.
 bool Helps(const Victim& victim, VictimZones victims) {
@@ -91,24 +168,18 @@ std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones) {
 
 std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::span<const FramesOfFile> files,
                                std::span<const ZoneStatus> zones, std::uint32_t block_size) {
-  Generations generations;
   std::uint64_t newest = 0;
-  for (const LogZoneStatus& zone : log_zones) {
-    generations.emplace(zone.zone, zone.generation);
-    newest = std::max(newest, zone.generation);
-  }
+  for (const LogZoneStatus& zone : log_zones) newest = std::max(newest, zone.generation);
+  const LogEmptying emptying(log_zones, files, block_size);
   std::vector<Victim> victims;
-  for (const LogZoneStatus& zone : log_zones) {
+  for (std::size_t i = 0; i < log_zones.size(); ++i) {
+    const LogZoneStatus& zone = log_zones[i];
     const std::uint64_t live = zone.live.device_bytes;
     if (!zone.closed || zone.held || zone.has_waiting_part || live == 0) continue;
-    Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog};
-    for (const FramesOfFile& file : files) {
-      if (file.contains(zone.zone))
-        victim.copies += CopiesUpTo(file, zone.generation, generations, block_size);
-    }
-    for (const LogZoneStatus& other : log_zones) {
-      if (IsEmptiedWith(other, zone, files)) victim.capacity += other.capacity;
-    }
+    Victim victim{.zone = zone.zone,
+                  .kind = Victim::Kind::kLog,
+                  .capacity = emptying.emptied(i),
+                  .copies = emptying.copies(i)};
     victim.garbage = zone.capacity - std::min(zone.capacity, zone.live.payload);
     victim.age = newest - zone.generation;
     victim.incarnation = zones[zone.zone.value].incarnation;

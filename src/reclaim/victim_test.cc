@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "base/bytes.h"
+#include "base/random.h"
 
 namespace zenfs {
 namespace {
@@ -175,6 +179,72 @@ TEST_F(LogVictim, AnOlderZoneIsChosenIfItBlocksGarbage) {
   log_[1].live = {.device_bytes = 1000, .payload = 995};
   files_ = {{{ZoneId(0), {1000, 990}}, {ZoneId(1), {1000, 995}}}};
   EXPECT_EQ(Choose(Victims(), kUrgent), std::nullopt) << "no zone has garbage";
+}
+
+// The definition, zone by zone and file by file.
+Victim Defined(std::size_t i, std::span<const LogZoneStatus> log, std::span<const FramesOfFile> files) {
+  Victim victim;
+  const auto has = [](const FramesOfFile& file, const LogZoneStatus& zone) {
+    return file.contains(zone.zone);
+  };
+  for (const FramesOfFile& file : files) {
+    if (!has(file, log[i])) continue;
+    std::uint64_t payload = 0;
+    for (const auto& [id, frames] : file) {
+      const auto zone = std::ranges::find(log, id, &LogZoneStatus::zone);
+      if (zone == log.end() || zone->generation <= log[i].generation) payload += frames.payload;
+    }
+    victim.copies += RoundUp(payload, kUnit) + kUnit;
+  }
+  for (const LogZoneStatus& other : log) {
+    const bool with = other.closed && other.live.device_bytes != 0 && other.generation <= log[i].generation &&
+                      std::ranges::all_of(files, [&](const FramesOfFile& file) {
+                        return !has(file, other) || has(file, log[i]);
+                      });
+    if (with || other.zone == log[i].zone) victim.capacity += other.capacity;
+  }
+  return victim;
+}
+
+TEST_F(LogVictim, CopiesAndEmptiedZonesAreThoseOfTheDefinition) {
+  Random random(1);
+  for (int round = 0; round < 300; ++round) {
+    zones_.clear();
+    log_.clear();
+    files_.assign(random.Below(7), {});
+    for (std::uint64_t i = random.Below(12); i != 0; --i) {
+      LogZoneStatus& zone = Add(500, random.OneIn(8) ? 0 : 1000);
+      zone.closed = !random.OneIn(6);
+      zone.held = random.OneIn(9);
+      zone.capacity = kCapacity - random.Below(3);
+      zone.generation = random.OneIn(2) ? zone.generation : 7 + random.Below(6);
+    }
+    for (FramesOfFile& file : files_) {
+      // One zone more than there are: its frames are of a zone that is no log zone any more.
+      for (std::uint32_t zone = 0; zone <= log_.size(); ++zone) {
+        if (random.OneIn(3)) file[ZoneId(zone)] = {100, random.Below(300)};
+      }
+    }
+    for (const Victim& victim : Victims()) {
+      const Victim defined = Defined(victim.zone.value, log_, files_);
+      ASSERT_EQ(victim.copies, defined.copies) << "round " << round << ", zone " << victim.zone.value;
+      ASSERT_EQ(victim.capacity, defined.capacity) << "round " << round << ", zone " << victim.zone.value;
+    }
+  }
+}
+
+// Zones compared with zones for each file would take minutes, for which an unmount waits.
+TEST_F(LogVictim, ThousandsOfZonesAndLogsAreLookedAtOnce) {
+  constexpr std::uint32_t kZones = 8000, kFiles = 2000;
+  files_.resize(kFiles);
+  for (std::uint32_t i = 0; i < kZones; ++i) {
+    Add(500, 1000);
+    files_[2 * i % kFiles][ZoneId(i)] = {500, 250};
+    files_[(2 * i + 1) % kFiles][ZoneId(i)] = {500, 250};
+  }
+  const std::vector<Victim> victims = Victims();
+  ASSERT_EQ(victims.size(), kZones);
+  EXPECT_EQ(victims.back().capacity, kCapacity * kZones * 2 / kFiles);
 }
 
 }  // namespace
