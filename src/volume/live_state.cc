@@ -96,8 +96,7 @@ Result<LiveState::View::SizeAndTime> LiveState::View::Measure(
 Result<std::shared_ptr<const ReplayedLog>> LiveState::View::TailOf(
     const std::shared_ptr<const FileRecord>& record) {
   owner_.mutex_.AssertHeld();
-  if (!tails_are_new_) ZENFS_RETURN_IF_ERROR(owner_.tails_.Update(state(), owner_.version_));
-  tails_are_new_ = true;
+  ZENFS_RETURN_IF_ERROR(owner_.UpdateTails());
   return owner_.tails_.Log(record, state().epoch());
 }
 
@@ -125,19 +124,24 @@ Result<Shortfall> LiveState::View::FindShortfall() {
   }
   std::ranges::sort(files, {}, [](const auto& record) { return record->id; });
   std::map<FileId, std::shared_ptr<const ReplayedLog>> logs;
-  std::map<FileId, LostBytes> lost;
+  std::vector<FileId> doubtful;
   for (const auto& record : files) {
     if (record->shape == FileShape::kFramed && owner_.buffers_.PiecesOf(record->id).empty()) {
       ZENFS_ASSIGN_OR_RETURN(logs[record->id], TailOf(record));
       if (logs[record->id]->damage.empty()) continue;
     }
-    ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(record->id));
+    doubtful.push_back(record->id);
+  }
+  std::map<FileId, LostBytes> lost;
+  ZENFS_ASSIGN_OR_RETURN(const auto found, owner_.FindAll(doubtful));
+  for (std::size_t i = 0; i < doubtful.size(); ++i) {
+    const std::shared_ptr<const LiveFile>& file = found[i];
     if (file == nullptr) {
-      logs.erase(record->id);
+      logs.erase(doubtful[i]);
       continue;
     }
-    if (file->log != nullptr) logs[record->id] = file->log;
-    if (file->lost) lost[record->id] = *file->lost;
+    if (file->log != nullptr) logs[doubtful[i]] = file->log;
+    if (file->lost) lost[doubtful[i]] = *file->lost;
     if (shortfall.unsynced.empty()) shortfall.unsynced = file->flaw;
   }
   if (offline.empty() && lost.empty() &&
@@ -228,6 +232,7 @@ Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const Live
 }
 
 Status LiveState::Refresh() {
+  tails_are_new_ = false;
   ZENFS_ASSIGN_OR_RETURN(const LogFollower::Change change, follower_.Refresh());
   if (change != LogFollower::Change::kNone) ++version_;
   Publish(follower_.fingerprint(), version_);
@@ -280,7 +285,7 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id, LogTails:
   file->epoch = follower_.state().epoch();
   file->version = version_;
   if (file->record->shape == FileShape::kFramed) {
-    ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state(), version_));
+    ZENFS_RETURN_IF_ERROR(UpdateTails());
     file->log = tails_.Log(file->record, file->epoch, evidence);
     const std::map<ZoneId, LogZone>& allocated = follower_.state().log_zones();
     for (const auto& [zone, bytes] : file->log->zones) {
@@ -291,23 +296,45 @@ Result<std::shared_ptr<const LiveFile>> LiveState::FindOnce(FileId id, LogTails:
   return file;
 }
 
-// Bytes may look lost because their frame is in a zone that was reported too early (LogTails), or in one that was allocated or
-// released after the metadata was read. So only what a second look at everything shows too, by older frames, is damage.
+Status LiveState::UpdateTails() {
+  if (tails_are_new_) return {};
+  ZENFS_RETURN_IF_ERROR(tails_.Update(follower_.state(), version_));
+  tails_are_new_ = true;
+  return {};
+}
+
 Result<std::shared_ptr<const LiveFile>> LiveState::FindLocked(FileId id) {
-  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, FindOnce(id, LogTails::Evidence::kAll));
-  const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  ZENFS_ASSIGN_OR_RETURN(auto found, FindAll(std::span(&id, 1)));
+  return std::move(found.front());
+}
+
+// Bytes may look lost because their frame is in a zone that was reported too early (LogTails), or in one that was allocated or
+// released after the metadata was read. So only what a second look at everything shows too, by older frames, is damage. There
+// is one such look for all files.
+Result<std::vector<std::shared_ptr<const LiveFile>>> LiveState::FindAll(std::span<const FileId> ids) {
+  std::vector<std::shared_ptr<const LiveFile>> files;
+  std::vector<std::size_t> doubtful;
   const auto lacks = [](const LiveFile& f) { return f.lost || (f.log != nullptr && !f.log->damage.empty()); };
-  while (file != nullptr && lacks(*file) && !deadline.Passed()) {
+  for (const FileId id : ids) {
+    ZENFS_ASSIGN_OR_RETURN(files.emplace_back(), FindOnce(id, LogTails::Evidence::kAll));
+    if (files.back() != nullptr && lacks(*files.back())) doubtful.push_back(files.size() - 1);
+  }
+  const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  while (!doubtful.empty() && !deadline.Passed()) {
     SyncPoint::Reach("LiveState::LogOf:damaged");
     ZENFS_RETURN_IF_ERROR(RefreshAll());
-    const std::shared_ptr<const LiveFile> before = std::move(file);
-    ZENFS_ASSIGN_OR_RETURN(file, FindOnce(id, LogTails::Evidence::kOlder));
-    if (file != nullptr && file->record == before->record && file->lost == before->lost &&
-        (file->log == nullptr || file->log->damage == before->log->damage)) {
-      break;
+    std::vector<std::size_t> still;
+    for (const std::size_t i : doubtful) {
+      const std::shared_ptr<const LiveFile> before = std::move(files[i]);
+      ZENFS_ASSIGN_OR_RETURN(files[i], FindOnce(ids[i], LogTails::Evidence::kOlder));
+      if (files[i] == nullptr || !lacks(*files[i])) continue;
+      const bool same = files[i]->record == before->record && files[i]->lost == before->lost &&
+                        (files[i]->log == nullptr || files[i]->log->damage == before->log->damage);
+      if (!same) still.push_back(i);
     }
+    doubtful = std::move(still);
   }
-  return file;
+  return files;
 }
 
 void LiveState::AddFlushed(LiveFile& file) {

@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,7 +116,6 @@ class LiveState {
     [[nodiscard]] Result<std::shared_ptr<const ReplayedLog>> TailOf(
         const std::shared_ptr<const FileRecord>& record);
     LiveState& owner_;
-    bool tails_are_new_ = false;
   };
   // Updates the metadata and the flushed bytes, and runs `look` with the lock held. Errors: those of LogFollower::Refresh and of
   // `look`; kTimedOut if the writer changes the same files during each try.
@@ -156,7 +156,12 @@ class LiveState {
   [[nodiscard]] Status RefreshAll() REQUIRES(mutex_);
   // Updates the buffers that the metadata names.
   void UpdateBuffers(Deadline patience) REQUIRES(mutex_);
+  // Updates the logs, once after each Refresh.
+  [[nodiscard]] Status UpdateTails() REQUIRES(mutex_);
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindLocked(FileId id) REQUIRES(mutex_);
+  // The files as they are now, in the order of `ids`; null for those that are gone.
+  [[nodiscard]] Result<std::vector<std::shared_ptr<const LiveFile>>> FindAll(std::span<const FileId> ids)
+      REQUIRES(mutex_);
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindOnce(FileId id, LogTails::Evidence evidence)
       REQUIRES(mutex_);
   void AddFlushed(LiveFile& file) REQUIRES(mutex_);
@@ -171,6 +176,7 @@ class LiveState {
   mutable Mutex mutex_{LockRank::kLiveState};  // before the device's locks
   LogFollower follower_ GUARDED_BY(mutex_);
   LogTails tails_ GUARDED_BY(mutex_);
+  bool tails_are_new_ GUARDED_BY(mutex_) = false;  // updated since the last Refresh
   LiveBuffers buffers_ GUARDED_BY(mutex_);
   WhoseBuffers whose_ GUARDED_BY(mutex_);
   // The last result of AddExtents, by file.

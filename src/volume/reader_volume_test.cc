@@ -1,9 +1,12 @@
 #include "volume/reader_volume.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
 #include "base/clock.h"
 #include "testing/sim_scheduler.h"
+
 #include "volume/reader_test_rig.h"
 
 namespace zenfs {
@@ -225,6 +228,34 @@ TEST_F(ReaderTest, AWriterThatEndsAndAnotherThatBeginsAreFollowed) {
     content += more;
     EXPECT_EQ(ReadAll(*file), content);
   }
+}
+
+TEST_F(ReaderTest, DamagedLogsAreLookedAtTogether) {
+  constexpr int kLogs = 20;
+  std::vector<std::unique_ptr<FileHandle>> logs;
+  for (int i = 0; i < kLogs; ++i) logs.push_back(volume_->Create(fmt::format("{}.log", i)).value());
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& log : logs) {
+      ASSERT_TRUE(IsOk(log->Append(AsBytes(std::string(100, 'x')))));
+      ASSERT_TRUE(IsOk(log->Sync()));
+    }
+  }
+  std::vector<DeviceOffset> first;
+  for (int i = 0; i < kLogs; ++i)
+    first.push_back(reader_->Layout(fmt::format("{}.log", i)).value().frames.front().place);
+  ASSERT_TRUE(IsOk(reader_->Unmount()));
+  auto device = std::make_unique<FaultyDevice>(MakeReadOnlyView(*device_));
+  reader_device_ = device.get();
+  reader_device_->Inject(
+      {.command = FaultyDevice::Command::kRead,
+       .times = FaultyDevice::kForEver,
+       .bytes = FaultyDevice::Bytes{*std::ranges::min_element(first), *std::ranges::max_element(first) + 1}});
+  reader_ = Volume::Mount(std::move(device), {.read_only = true}).value();
+  const auto before = reader_device_->count(FaultyDevice::Command::kReport);
+  const auto shortfall = reader_->shortfall();
+  ASSERT_TRUE(IsOk(shortfall));
+  EXPECT_EQ(shortfall->lost_files.size(), kLogs);
+  EXPECT_LT(reader_device_->count(FaultyDevice::Command::kReport) - before, kLogs);
 }
 
 TEST_F(ReaderTest, ManyReadsAtOnceAreConfirmedTogether) {

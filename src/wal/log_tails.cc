@@ -16,6 +16,9 @@ namespace {
 // write may not have been complete.
 constexpr std::chrono::seconds kSettles{1};
 
+// A report of so many zones takes less than two reports.
+constexpr std::uint32_t kNear = 8;
+
 // So many tails are kept whatever the files.
 constexpr std::size_t kTailsMin = 16;
 
@@ -81,19 +84,16 @@ const LogTails::Zone& LogTails::ZoneOf(ZoneId id) const {
   return *it;
 }
 
-// One report for each run of adjacent zones, and all before the first scan, so that less is written between them.
+// One report for each run of near zones, and all before the first scan, so that less is written between them.
 Result<std::vector<ZoneInfo>> LogTails::ReportZones() {
   std::vector<ZoneInfo> report;
   report.reserve(zones_.size());
+  const auto number = [this](std::size_t i) { return zones_[i].allocated.zone.value; };
   for (std::size_t from = 0, to = 0; from < zones_.size(); from = to) {
-    const ZoneId first = zones_[from].allocated.zone;
-    const auto adjacent = [&](std::size_t i) {
-      return zones_[i].allocated.zone.value - first.value == i - from;
-    };
-    for (to = from + 1; to < zones_.size() && adjacent(to);) ++to;
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> part,
-                           device_.Report(first, static_cast<std::uint32_t>(to - from)));
-    report.insert(report.end(), part.begin(), part.end());
+    for (to = from + 1; to < zones_.size() && number(to) - number(to - 1) <= kNear;) ++to;
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> run,
+                           device_.Report(ZoneId(number(from)), number(to - 1) - number(from) + 1));
+    for (std::size_t i = from; i < to; ++i) report.push_back(run[number(i) - number(from)]);
   }
   return report;
 }
