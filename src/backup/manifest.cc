@@ -12,11 +12,16 @@ namespace zenfs {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
+// For reading: an ordered one compares each key of an object with all before it.
+using Json = nlohmann::json;
 
 constexpr std::string_view kHeaderType = "zenfs-backup";
 
 // Of a missing file, whose path may be longer than a line: only readers of the text need it.
 constexpr std::size_t kMaxMissingPath = 50'000;
+
+// No version writes a tenth of them.
+constexpr std::size_t kMaxMembers = 100;
 
 std::string CutPathText(std::string text) {
   if (text.size() <= kMaxMissingPath) return text;
@@ -39,7 +44,7 @@ OrderedJson HeaderJson(const ManifestHeader& header, bool some_missing) {
 
 // The value of a member; nothing if it is missing or of another type.
 template <typename T>
-std::optional<T> Get(const OrderedJson& json, const char* key) {
+std::optional<T> Get(const Json& json, const char* key) {
   const auto it = json.find(key);
   if (it == json.end()) return std::nullopt;
   if constexpr (std::is_same_v<T, std::string>) {
@@ -51,13 +56,13 @@ std::optional<T> Get(const OrderedJson& json, const char* key) {
 
 std::unexpected<Error> Malformed() { return Fail(Code::kCorruption, "a field is missing or malformed"); }
 
-std::optional<std::string> GetPath(const OrderedJson& json) {
+std::optional<std::string> GetPath(const Json& json) {
   const auto text = Get<std::string>(json, "path");
   return text ? DecodePathText(*text) : std::nullopt;
 }
 
 // A relative path that does not lead out of its directory, and that a volume and the host can have.
-Result<std::string> GetInnerPath(const OrderedJson& json) {
+Result<std::string> GetInnerPath(const Json& json) {
   auto path = GetPath(json);
   if (!path || !IsInnerPath(*path)) return Malformed();
   if (const Status fits = CheckPathLimits(*path); !fits.ok())
@@ -73,12 +78,12 @@ class ManifestReader {
 
  private:
   Status TakeLine(std::string_view line, bool first);
-  Status TakeHeader(const OrderedJson& json);
-  Status TakeDirectory(const OrderedJson& json);
-  Status TakeFile(const OrderedJson& json);
-  bool TakeMissing(const OrderedJson& json);
-  bool TakeEnd(const OrderedJson& json);
-  Result<PathNode> TakeInnerPath(const OrderedJson& json);
+  Status TakeHeader(const Json& json);
+  Status TakeDirectory(const Json& json);
+  Status TakeFile(const Json& json);
+  bool TakeMissing(const Json& json);
+  bool TakeEnd(const Json& json);
+  Result<PathNode> TakeInnerPath(const Json& json);
   bool EnterDirectory(const std::string& path);
 
   PathTree& paths_;
@@ -102,8 +107,9 @@ Result<Manifest> ManifestReader::Read(LineReader& lines) {
 }
 
 Status ManifestReader::TakeLine(std::string_view line, bool first) {
-  const OrderedJson json = OrderedJson::parse(line, nullptr, false);
+  const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) return Fail(Code::kCorruption, "it is not a JSON object");
+  if (json.size() > kMaxMembers) return Fail(Code::kCorruption, "it has too many members");
   if (first) return TakeHeader(json);
   if (manifest_.complete) return Fail(Code::kCorruption, "it is after the end");
   const std::string type = Get<std::string>(json, "type").value_or("");
@@ -115,7 +121,7 @@ Status ManifestReader::TakeLine(std::string_view line, bool first) {
   return {};
 }
 
-Status ManifestReader::TakeHeader(const OrderedJson& json) {
+Status ManifestReader::TakeHeader(const Json& json) {
   const auto version = Get<std::uint64_t>(json, "version");
   if (Get<std::string>(json, "type") != kHeaderType || !version) {
     return Fail(Code::kCorruption, "it does not begin like a backup's manifest");
@@ -148,7 +154,7 @@ bool ManifestReader::EnterDirectory(const std::string& path) {
 std::string_view LastName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // If a path could bring its directories with it, one line could add a thousand names.
-Result<PathNode> ManifestReader::TakeInnerPath(const OrderedJson& json) {
+Result<PathNode> ManifestReader::TakeInnerPath(const Json& json) {
   ZENFS_ASSIGN_OR_RETURN(const std::string path, GetInnerPath(json));
   // Below a directory that is only missing there is nothing to restore.
   if (!EnterDirectory(path) || (node_ != kTopNode && !manifest_.directories.contains(node_))) {
@@ -157,13 +163,13 @@ Result<PathNode> ManifestReader::TakeInnerPath(const OrderedJson& json) {
   return paths_.Add(node_, LastName(path));
 }
 
-Status ManifestReader::TakeDirectory(const OrderedJson& json) {
+Status ManifestReader::TakeDirectory(const Json& json) {
   ZENFS_ASSIGN_OR_RETURN(const PathNode node, TakeInnerPath(json));
   manifest_.directories.insert(node);
   return {};
 }
 
-Status ManifestReader::TakeFile(const OrderedJson& json) {
+Status ManifestReader::TakeFile(const Json& json) {
   ZENFS_ASSIGN_OR_RETURN(const PathNode node, TakeInnerPath(json));
   const auto id = Get<std::uint64_t>(json, "id");
   const auto size = Get<std::uint64_t>(json, "size");
@@ -186,7 +192,7 @@ Status ManifestReader::TakeFile(const OrderedJson& json) {
 }
 
 // Its path may be one that no volume takes, and below directories that are missing too. It is only shown.
-bool ManifestReader::TakeMissing(const OrderedJson& json) {
+bool ManifestReader::TakeMissing(const Json& json) {
   const auto path = GetPath(json);
   const auto reason = Get<std::string>(json, "reason");
   if (!path || !reason) return false;
@@ -196,7 +202,7 @@ bool ManifestReader::TakeMissing(const OrderedJson& json) {
   return true;
 }
 
-bool ManifestReader::TakeEnd(const OrderedJson& json) {
+bool ManifestReader::TakeEnd(const Json& json) {
   manifest_.complete = true;
   return Get<std::uint64_t>(json, "files") == manifest_.files.size() &&
          Get<std::uint64_t>(json, "directories") == manifest_.directories.size() &&

@@ -1,5 +1,6 @@
 #include "backup/manifest.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
@@ -114,6 +115,17 @@ TEST(ManifestTest, ALaterVersionIsNotGuessedAt) {
   std::string text = Sample().Text();
   text.replace(text.find("\"version\":1"), 11, "\"version\":3");
   EXPECT_EQ(Parse(text).error().code(), Code::kNotSupported);
+}
+
+// Each would be compared with all before it, for as many lines as fit a GiB.
+TEST(ManifestTest, ALineOfThousandsOfMembersIsDamage) {
+  std::string text = Sample().Text();
+  std::string members;
+  for (int i = 0; i < 5000; ++i) members += fmt::format("\"{}\":0,", i);
+  text.insert(1, members);
+  const auto read = Parse(text);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().text(), HasSubstr("line 1: it has too many members"));
 }
 
 TEST(ManifestTest, PathsOutsideTheDirectoryAreDamage) {
