@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <libnvme.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <filesystem>
 #include <string_view>
 
 namespace zenfs {
@@ -26,6 +28,27 @@ std::string Renamed(std::string_view name, std::string_view prefix, std::string_
   return fmt::format("{}{}", other, numbers);
 }
 
+std::unexpected<Error> NoNamespace(const std::string& path) {
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} is not the character device of an NVMe namespace", path));
+}
+
+// A device may name any path of the host as that of its other part, and to open a pipe or another device may wait or have effects.
+// So the node is opened only if it is a character device, with the number of the kernel's node of that name if there is one.
+Result<UniqueFd> OpenCharacterNode(const std::string& path, int flags) {
+  const UniqueFd named(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat node{};
+  if (!named.valid() || ::fstat(named.get(), &node) != 0) return FailErrno(errno, path);
+  const std::string kernels = "/dev/" + std::filesystem::path(path).filename().string();
+  struct stat known{};
+  const bool other = ::stat(kernels.c_str(), &known) == 0 && known.st_rdev != node.st_rdev;
+  if (!S_ISCHR(node.st_mode) || other) return NoNamespace(path);
+  const std::string same = fmt::format("/proc/self/fd/{}", named.get());
+  UniqueFd fd = UniqueFd::Opened([&] { return ::open(same.c_str(), flags | O_CLOEXEC); });
+  if (!fd.valid()) return FailErrno(errno, path);
+  return fd;
+}
+
 }  // namespace
 
 std::string CharacterNodeOf(const std::string& block_name) { return Renamed(block_name, "nvme", "ng"); }
@@ -34,8 +57,7 @@ std::string BlockNodeOf(const std::string& character_name) { return Renamed(char
 Result<NvmeNamespace> OpenNamespace(const std::string& path, int flags) {
   NvmeNamespace opened;
   opened.name = path;
-  opened.commands = UniqueFd::Opened([&] { return ::open(path.c_str(), flags | O_CLOEXEC); });
-  if (!opened.commands.valid()) return FailErrno(errno, path);
+  ZENFS_ASSIGN_OR_RETURN(opened.commands, OpenCharacterNode(path, flags));
   if (nvme_get_nsid(opened.commands.get(), &opened.id) != 0) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{} is not the character device of an NVMe namespace", path), errno);

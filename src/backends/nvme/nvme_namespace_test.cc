@@ -2,8 +2,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 
 #include "backends/nvme/nvme_device.h"
+#include "base/unique_fd.h"
+#include "testing/temp_directory.h"
 
 namespace zenfs {
 namespace {
@@ -27,6 +35,19 @@ TEST(NvmeNamespaceTest, ANodeThatIsNoNamespaceIsRefused) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code(), Code::kInvalidArgument);
   EXPECT_EQ(OpenNamespace("/dev/no-such-node", O_RDONLY).error().code(), Code::kNotFound);
+}
+
+TEST(NvmeNamespaceTest, APipeOrAFileIsNotOpened) {
+  const TempDirectory directory;
+  const std::string pipe = directory.File("ng0n1");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const UniqueFd opens(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(opens.get(), pipe.c_str(), IN_OPEN), 0);
+  // To open a pipe for both does not wait; for reading it would.
+  EXPECT_EQ(OpenNamespace(pipe, O_RDWR).error().code(), Code::kInvalidArgument);
+  std::array<char, 4096> event{};
+  EXPECT_LT(read(opens.get(), event.data(), event.size()), 0);
+  EXPECT_EQ(errno, EAGAIN);
 }
 
 TEST(NvmeDeviceTest, NamesThatAreNoCharacterDeviceAreRefused) {
