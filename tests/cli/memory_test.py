@@ -76,6 +76,20 @@ class Budgets(MemoryCase):
         self.assertGreater(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr.decode(), rf"\Azenfs {words[0]}: [^\n]*memory[^\n]*\n\Z")
 
+    def test_of_many_logs(self):
+        logs = FILES // 2
+        self.make("--zones=64", "--zone-size=64M")
+        self.tool(f"logs {logs} 8")
+        table = budgets()
+        for row, files_of_a_log in (("df", 2), ("rename", 3)):
+            fixed, per_zone, per_file = table[row]
+            limit = fixed + 64 * per_zone + logs * files_of_a_log * per_file
+            for words in VERBS[row]:
+                words = [word.replace("dir-0/000000.sst", "0.log") for word in words]
+                with self.subTest(words=words, limit=limit):
+                    done = self.run_within(limit, words)
+                    self.assertEqual((done.returncode, done.stderr), (0, b""))
+
     def test_of_many_files(self):
         self.make("--zones=64", "--zone-size=64M")
         self.tool(f"files {FILES}")

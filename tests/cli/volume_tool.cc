@@ -16,6 +16,7 @@
 //                              damage NAMES EXTENTS    of a fresh volume: a file with NAMES long names, whose EXTENTS extents are
 //                                              all at one unwritten place
 //                              edits COUNT           a commit of COUNT small edits in the metadata log
+//                              logs COUNT ZONES      of a fresh volume: /N.log, without bytes, and ZONES empty log zones
 //                              claim COMMITS         a frame that claims COMMITS commits, and has none
 //
 // The device is held until standard input ends, so that a test can see what a second writer is told.
@@ -201,6 +202,23 @@ Result<std::uint64_t> MakeDamage(ZonedDevice& device, std::uint64_t names, std::
   return names + extents;
 }
 
+Result<std::uint64_t> MakeLogs(ZonedDevice& device, std::uint64_t count, std::uint32_t zones) {
+  constexpr std::uint64_t kFirst = 1'000'000;
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
+  ZENFS_ASSIGN_OR_RETURN(const auto log, Metalog::Open(device, superblock, {}));
+  std::vector<Edit> edits{RaiseCounters{.next_id = 2 * kFirst, .next_generation = 2 * kFirst}};
+  AllocateLogZones allocated;
+  for (std::uint32_t i = 1; i <= zones; ++i)
+    allocated.zones.push_back({.zone = ZoneId(superblock.zone_count - i), .generation = kFirst + i});
+  edits.emplace_back(std::move(allocated));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    edits.emplace_back(CreateFile{.id = FileId(kFirst + i), .shape = FileShape::kFramed});
+    edits.emplace_back(LinkFile{kRootDirectory, fmt::format("{}.log", i), FileId(kFirst + i)});
+  }
+  ZENFS_RETURN_IF_ERROR(log->Commit(std::move(edits)));
+  return count;
+}
+
 // Appends a commit frame with this payload to the metadata log.
 Result<std::uint64_t> PutCommits(ZonedDevice& device, std::string_view payload, std::uint64_t commits) {
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
@@ -235,11 +253,12 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   if (verb == "files" && words >> bytes) return MakeFiles(device, bytes);
   if (verb == "edits" && words >> bytes) return PutEdits(device, bytes);
   if (verb == "claim" && words >> bytes) return PutCommits(device, std::string(bytes, '\0'), bytes);
+  if (verb == "logs" && words >> bytes >> zone) return MakeLogs(device, bytes, zone);
   if (verb == "damage" && words >> bytes >> seed) return MakeDamage(device, bytes, seed);
   if (verb != "write" || !(words >> zone >> bytes >> seed)) {
     return Fail(Code::kInvalidArgument,
                 "the requests are: write ZONE BYTES SEED, files COUNT, deep DEPTH NAME [FILES], damage NAMES "
-                "EXTENTS, edits COUNT, claim COMMITS");
+                "EXTENTS, edits COUNT, logs COUNT ZONES, claim COMMITS");
   }
   const auto data = Pattern(bytes, seed);
   AlignedBuffer buffer(bytes);
