@@ -239,16 +239,17 @@ std::uint64_t BackupRun::BytesToCopy() const {
 
 // Of files that overlap, the one with the lowest id is not in the result: it was there first.
 Result<std::set<FileId>> BackupRun::Overlaps() const {
-  std::map<FileId, const VolumeFile*> files;  // with one of its names
-  for (const VolumeFile& file : tree_.files) files.emplace(file.stat.id, &file);
+  std::vector<FileId> ids;
+  for (const VolumeFile& file : tree_.files) ids.push_back(file.stat.id);
+  std::ranges::sort(ids);
+  const auto names_of_same = std::ranges::unique(ids);
+  ids.erase(names_of_same.begin(), names_of_same.end());
   DeviceClaims claims;
   std::set<FileId> overlapping;
-  for (const auto& [id, file] : files) {
-    const auto layout = volume_.Layout(tree_.PathOf(file->node));
-    if (!layout && layout.error().code() == Code::kNotFound) continue;  // deleted meanwhile
-    if (!layout) return Fail(layout.error());
-    if (!claims.Claim(layout->extents)) overlapping.insert(id);
-  }
+  ZENFS_RETURN_IF_ERROR(volume_.ForEachLayout(ids, [&](std::size_t i, const FileLayout& layout) -> Status {
+    if (!claims.Claim(layout.extents)) overlapping.insert(ids[i]);
+    return {};
+  }));
   return overlapping;
 }
 

@@ -74,20 +74,24 @@ class DumpAction : public Action {
     const auto id_of = [](const VolumeFile* file) { return file->stat.id; };
     // Names of one file stay in the order of the tree.
     std::ranges::sort(names, {}, [&](const VolumeFile* file) { return std::pair(id_of(file), file); });
+    std::vector<FileId> files;
+    std::vector<std::span<const VolumeFile* const>> names_of;
     for (auto first = names.begin(); first != names.end();) {
       const auto last = std::find_if(first, names.end(),
                                      [&](const VolumeFile* file) { return id_of(file) != id_of(*first); });
-      ZENFS_RETURN_IF_ERROR(PrintFile(volume, tree, {first, last}, out));
+      files.push_back(id_of(*first));
+      names_of.emplace_back(first, last);
       first = last;
     }
-    return {};
+    // Without those that a concurrent writer has deleted.
+    return volume.ForEachLayout(files, [&](std::size_t i, const FileLayout& layout) -> Status {
+      PrintFile(layout, tree, names_of[i], out);
+      return {};
+    });
   }
 
-  static Status PrintFile(const Volume& volume, const VolumeTree& tree,
-                          std::span<const VolumeFile* const> names, JsonStream& out) {
-    const auto layout = volume.Layout(tree.PathOf(names.front()->node));
-    if (!layout && layout.error().code() == Code::kNotFound) return {};  // deleted by a concurrent writer
-    if (!layout) return Fail(layout.error());
+  static void PrintFile(const FileLayout& layout, const VolumeTree& tree,
+                        std::span<const VolumeFile* const> names, JsonStream& out) {
     const FileStat& stat = names.front()->stat;
     out.OpenElement();
     out.Member("id", stat.id.value);
@@ -96,12 +100,11 @@ class DumpAction : public Action {
     out.OpenArray("filename");
     for (const VolumeFile* name : names) out.Element(tree.PathOf(name->node));
     out.Close();
-    PrintExtents("extents", layout->extents, out);
-    PrintExtents("frames", layout->frames, out);
+    PrintExtents("extents", layout.extents, out);
+    PrintExtents("frames", layout.frames, out);
     out.Member("shape", stat.shape == FileShape::kFramed ? "framed" : "plain");
     out.Member("mtime", stat.mtime_seconds);
     out.Close();
-    return {};
   }
 
   DeviceOption device_;

@@ -47,6 +47,10 @@ class AuxVolume final : public Volume {
   Result<FileStat> Stat(std::string_view path) const override;
   Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const override;
   Result<FileLayout> Layout(std::string_view path) const override;
+  // Files on the host are gone for it.
+  Status ForEachLayout(std::span<const FileId> files, const EachLayout& each) const override {
+    return volume_->ForEachLayout(files, each);
+  }
   Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
 
   bool StartsReads() const override { return volume_->StartsReads(); }

@@ -198,6 +198,12 @@ Result<std::shared_ptr<const LiveFile>> LiveState::Find(FileId id) {
   return FindLocked(id);
 }
 
+Result<std::vector<std::shared_ptr<const LiveFile>>> LiveState::FindMany(std::span<const FileId> ids) {
+  MutexLock lock(mutex_);
+  ZENFS_RETURN_IF_ERROR(RefreshAll());
+  return FindAll(ids);
+}
+
 Result<LiveState::Confirmed> LiveState::Confirm(const std::shared_ptr<const LiveFile>& file,
                                                 std::uint64_t from, std::uint64_t to) {
   SyncPoint::Reach("LiveState::Confirm");

@@ -127,6 +127,9 @@ class LiveState {
       EXCLUDES(mutex_);
   // The file as it is now; null if it is gone.
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> Find(FileId id) EXCLUDES(mutex_);
+  // The files as they are now, in the order of `ids`; null for those that are gone.
+  [[nodiscard]] Result<std::vector<std::shared_ptr<const LiveFile>>> FindMany(std::span<const FileId> ids)
+      EXCLUDES(mutex_);
 
   // Seed of the frames in a log zone.
   FrameSeed SeedOf(const LogZone& zone) const {
@@ -159,7 +162,6 @@ class LiveState {
   // Updates the logs, once after each Refresh.
   [[nodiscard]] Status UpdateTails() REQUIRES(mutex_);
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindLocked(FileId id) REQUIRES(mutex_);
-  // The files as they are now, in the order of `ids`; null for those that are gone.
   [[nodiscard]] Result<std::vector<std::shared_ptr<const LiveFile>>> FindAll(std::span<const FileId> ids)
       REQUIRES(mutex_);
   [[nodiscard]] Result<std::shared_ptr<const LiveFile>> FindOnce(FileId id, LogTails::Evidence evidence)

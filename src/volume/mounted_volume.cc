@@ -86,6 +86,15 @@ Result<FileLayout> MountedVolume::Layout(std::string_view path) const {
   return mount_->parts().view.Layout(path);
 }
 
+Status MountedVolume::ForEachLayout(std::span<const FileId> files, const EachLayout& each) const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::optional<FileLayout> layout = mount_->parts().view.LayoutOf(files[i]);
+    if (layout) ZENFS_RETURN_IF_ERROR(each(i, *layout));
+  }
+  return {};
+}
+
 Result<std::unique_ptr<PathLock>> MountedVolume::Lock(std::string_view path) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->EnterToWrite());
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<PathLock> lock, mount_->parts().path_locks.Take(path));

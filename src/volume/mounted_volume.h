@@ -36,6 +36,7 @@ class MountedVolume final : public Volume {
   [[nodiscard]] Result<FileStat> Stat(std::string_view path) const override;
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const override;
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
+  [[nodiscard]] Status ForEachLayout(std::span<const FileId> files, const EachLayout& each) const override;
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view path) override;
   bool StartsReads() const override { return mount_->StartsReads(); }
   SpaceReport Space() const override { return mount_->parts().Space(); }

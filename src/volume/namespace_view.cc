@@ -92,10 +92,16 @@ Result<std::vector<DirectoryEntry>> NamespaceView::List(std::string_view path, F
 Result<FileLayout> NamespaceView::Layout(std::string_view path) const {
   ZENFS_ASSIGN_OR_RETURN(const FileStat stat, Stat(path));
   if (stat.is_directory) return Fail(Code::kIsADirectory, fmt::format("{}: is a directory", path));
+  return LayoutOf(stat.id).value_or(FileLayout());  // a new file has no record yet
+}
+
+std::optional<FileLayout> NamespaceView::LayoutOf(FileId file) const {
   FileLayout layout;
-  const auto record = catalog_.FindFile(stat.id);
+  const auto record = catalog_.FindFile(file);
+  const auto framed = logs_.Find(file);
+  if (record == nullptr && framed == nullptr) return std::nullopt;
   if (record != nullptr) layout.extents = record->extents;
-  if (const auto framed = logs_.Find(stat.id)) {
+  if (framed != nullptr) {
     for (const Piece& piece : framed->Pieces()) {
       if (piece.sequence != 0 && !piece.damaged) {
         layout.frames.push_back({piece.file_offset, piece.place, piece.length});

@@ -4,6 +4,7 @@
 // Threads: any. Takes the catalog's lock, and under it those of the open files and the logs.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,8 @@ class NamespaceView {
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const;
   // The committed extents, and the frames beyond them. Errors: kIsADirectory.
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const;
+  // Nothing if the file is gone.
+  [[nodiscard]] std::optional<FileLayout> LayoutOf(FileId file) const;
 
  private:
   FileStat StatOf(const CatalogView& view, const Entry& entry) const;

@@ -31,6 +31,22 @@ Result<FileStat> StatOf(LiveState::View& view, FileId id) {
                   .lifetime = record->lifetime};
 }
 
+FileLayout LayoutOf(const LiveFile& file) {
+  FileLayout layout{.extents = file.shown->extents};
+  for (const FlushedPart& part : file.flushed) {
+    if (part.bytes.empty()) continue;
+    layout.flushed.push_back(
+        {.file_offset = part.offset, .place = {}, .length = part.bytes.size(), .crc = Crc32c(part.bytes)});
+  }
+  if (file.log == nullptr) return layout;
+  for (const Piece& piece : file.log->index.pieces()) {
+    if (piece.sequence == 0 || piece.damaged) continue;
+    layout.frames.push_back({piece.file_offset, piece.place, piece.length});
+    layout.last_sequence = std::max(layout.last_sequence, piece.sequence);
+  }
+  return layout;
+}
+
 }  // namespace
 
 Status ReaderVolume::Unmount() {
@@ -104,19 +120,20 @@ Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path, Fi
 Result<FileLayout> ReaderVolume::Layout(std::string_view path) const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const LiveFile> file, mount_->live().Open(path));
-  FileLayout layout{.extents = file->shown->extents};
-  for (const FlushedPart& part : file->flushed) {
-    if (part.bytes.empty()) continue;
-    layout.flushed.push_back(
-        {.file_offset = part.offset, .place = {}, .length = part.bytes.size(), .crc = Crc32c(part.bytes)});
+  return LayoutOf(*file);
+}
+
+Status ReaderVolume::ForEachLayout(std::span<const FileId> files, const EachLayout& each) const {
+  constexpr std::size_t kAtOnce = 4096;  // so that their memory is bounded
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  for (std::size_t from = 0; from < files.size(); from += kAtOnce) {
+    const auto ids = files.subspan(from, std::min(kAtOnce, files.size() - from));
+    ZENFS_ASSIGN_OR_RETURN(const auto found, mount_->live().FindMany(ids));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (found[i] != nullptr) ZENFS_RETURN_IF_ERROR(each(from + i, LayoutOf(*found[i])));
+    }
   }
-  if (file->log == nullptr) return layout;
-  for (const Piece& piece : file->log->index.pieces()) {
-    if (piece.sequence == 0 || piece.damaged) continue;
-    layout.frames.push_back({piece.file_offset, piece.place, piece.length});
-    layout.last_sequence = std::max(layout.last_sequence, piece.sequence);
-  }
-  return layout;
+  return {};
 }
 
 SpaceReport ReaderVolume::Space() const {

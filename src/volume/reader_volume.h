@@ -36,6 +36,7 @@ class ReaderVolume final : public Volume {
   [[nodiscard]] Result<FileStat> Stat(std::string_view path) const override;
   [[nodiscard]] Result<std::vector<DirectoryEntry>> List(std::string_view path, FileId known) const override;
   [[nodiscard]] Result<FileLayout> Layout(std::string_view path) const override;
+  [[nodiscard]] Status ForEachLayout(std::span<const FileId> files, const EachLayout& each) const override;
   [[nodiscard]] Result<std::unique_ptr<PathLock>> Lock(std::string_view) override;
   // Computed for each call from the metadata and a report of all zones; empty if they can't be read (health).
   SpaceReport Space() const override;

@@ -230,6 +230,34 @@ TEST_F(ReaderTest, AWriterThatEndsAndAnotherThatBeginsAreFollowed) {
   }
 }
 
+TEST_F(ReaderTest, LayoutsOfManyFilesTakeOneLook) {
+  constexpr int kLogs = 20;
+  std::vector<FileId> files;
+  for (int i = 0; i < kLogs; ++i) {
+    const std::string name = fmt::format("{}.log", i);
+    Put(name, std::string(100, 'x'));
+    files.push_back(volume_->Stat(name).value().id);
+  }
+  ASSERT_TRUE(IsOk(volume_->Unlink("3.log")));
+  const auto looks = [&] { return reader_device_->count(FaultyDevice::Command::kReport); };
+  const auto before = looks();
+  std::vector<std::size_t> seen;
+  ASSERT_TRUE(IsOk(reader_->ForEachLayout(files, [&](std::size_t i, const FileLayout& layout) -> Status {
+    seen.push_back(i);
+    EXPECT_EQ(layout.frames.size() + layout.extents.size(), 1u) << i;
+    return {};
+  })));
+  EXPECT_LT(looks() - before, kLogs);
+  EXPECT_EQ(seen.size(), files.size() - 1);
+  EXPECT_EQ(std::ranges::count(seen, 3u), 0);
+  std::vector<std::size_t> written;
+  ASSERT_TRUE(IsOk(volume_->ForEachLayout(files, [&](std::size_t i, const FileLayout&) -> Status {
+    written.push_back(i);
+    return {};
+  })));
+  EXPECT_EQ(written, seen);
+}
+
 TEST_F(ReaderTest, DamagedLogsAreLookedAtTogether) {
   constexpr int kLogs = 20;
   std::vector<std::unique_ptr<FileHandle>> logs;

@@ -13,8 +13,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -151,6 +153,10 @@ class Volume {
   [[nodiscard]] virtual Result<std::vector<DirectoryEntry>> List(std::string_view path,
                                                                  FileId known = kNoFile) const = 0;
   [[nodiscard]] virtual Result<FileLayout> Layout(std::string_view path) const = 0;
+  // Calls `each` with an index in `files` and the layout of that file, in this order, without those that are gone. A read-only
+  // mount looks at the device once for many files, for Layout once for each. Errors: those of Layout and of `each`.
+  using EachLayout = std::function<Status(std::size_t, const FileLayout&)>;
+  [[nodiscard]] virtual Status ForEachLayout(std::span<const FileId> files, const EachLayout& each) const = 0;
   // Creates the file if there is none. Errors: kBusy, with the path, if this process holds the lock.
   [[nodiscard]] virtual Result<std::unique_ptr<PathLock>> Lock(std::string_view path) = 0;
 
