@@ -148,6 +148,7 @@ set(ZENFS_TESTS_buffers
   buffers/announced_zones_test.cc
   buffers/live_buffers_test.cc
   buffers/orphaned_buffers_trust_test.cc
+  buffers/recorded_extents_test.cc
   buffers/buffer_area_test.cc
 )
 

@@ -55,6 +55,8 @@ class BufferArea {
   SetBufferPlace PlaceEdit() const;
   const std::string& path() const { return memory_.path(); }
   std::uint64_t buffer_bytes() const { return header_.buffer_bytes; }
+  // Of a tail record (format/tail_record.h).
+  std::uint64_t extents_max() const { return RecordedExtentsMax(header_); }
   ByteSpan metrics() {
     const std::uint64_t end =
         header_.zones != 0 ? header_.resets_offset : header_.metrics_offset + header_.metrics_bytes;

@@ -233,8 +233,8 @@ Status LiveBuffers::MakePieces() {
   for (std::uint32_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     if (slot.control.empty()) continue;
-    ZENFS_ASSIGN_OR_RETURN(SlotContent content,
-                           ReadSlot(i, slot.control, ByteView(slot.bytes.get(), slot.length), slot.crc));
+    ZENFS_ASSIGN_OR_RETURN(SlotContent content, ReadSlot(opened_->header, i, slot.control,
+                                                         ByteView(slot.bytes.get(), slot.length), slot.crc));
     contents.push_back(std::move(content));
   }
   KeepLatestTails(contents);

@@ -75,7 +75,7 @@ Status CollectPieces(const BufferAreaHeader& header, const WhoseBuffers& whose, 
       const ByteView all =
           memory.subspan(header.buffers_offset + slot * header.buffer_bytes + kBufferAreaPayloadAt,
                          PublishedLength(control.published));
-      return ReadSlot(slot, control, all, Crc32c(all, SlotSeed(header, whose, control)));
+      return ReadSlot(header, slot, control, all, Crc32c(all, SlotSeed(header, whose, control)));
     }();
     if (!content) return Fail(Damaged(left.memory.path(), content.error().ToString()));
     contents.push_back(*content);
@@ -99,8 +99,8 @@ std::uint32_t SlotSeed(const BufferAreaHeader& header, const WhoseBuffers& whose
   return BufferAreaSeed(whose.volume, header.epoch, control.owner, control.file_offset, control.record_bytes);
 }
 
-Result<SlotContent> ReadSlot(std::uint32_t slot, const SlotControl& control, ByteView all,
-                             std::uint32_t crc) {
+Result<SlotContent> ReadSlot(const BufferAreaHeader& header, std::uint32_t slot, const SlotControl& control,
+                             ByteView all, std::uint32_t crc) {
   if (crc != PublishedCrc(control.published)) {
     return Fail(Code::kCorruption, fmt::format("the {} bytes of file {} in slot {} do not fit their checksum",
                                                all.size(), control.owner, slot));
@@ -113,7 +113,9 @@ Result<SlotContent> ReadSlot(std::uint32_t slot, const SlotControl& control, Byt
                       .order = {},
                       .slot = slot};
   if (control.record_bytes == 0) return content;
-  ZENFS_ASSIGN_OR_RETURN(TailRecord record, DecodeTailRecord(all.first(control.record_bytes)));
+  Result<TailRecord> decoded = DecodeTailRecord(all.first(control.record_bytes), RecordedExtentsMax(header));
+  if (!decoded) return Fail(decoded.error().With(fmt::format("slot {}", slot)));
+  TailRecord& record = *decoded;
   if (record.uncommitted && (record.uncommitted->id != content.piece.owner ||
                              record.uncommitted->size != content.piece.file_offset)) {
     return Fail(Code::kCorruption,

@@ -89,9 +89,10 @@ struct SlotContent {
 // The seed of the CRC of the slot's bytes.
 [[nodiscard]] std::uint32_t SlotSeed(const BufferAreaHeader& header, const WhoseBuffers& whose,
                                      const SlotControl& control);
-// Decodes the published bytes `all` of a slot; their CRC is `crc`. Errors: kCorruption.
-[[nodiscard]] Result<SlotContent> ReadSlot(std::uint32_t slot, const SlotControl& control, ByteView all,
-                                           std::uint32_t crc);
+// Decodes the published bytes `all` of a slot; their CRC is `crc`. Errors: kCorruption, also for a record of more extents than
+// RecordedExtentsMax.
+[[nodiscard]] Result<SlotContent> ReadSlot(const BufferAreaHeader& header, std::uint32_t slot,
+                                           const SlotControl& control, ByteView all, std::uint32_t crc);
 // Of several tails of one plain file, keeps the one with the highest order. Sorts the rest by owner and file offset.
 void KeepLatestTails(std::vector<SlotContent>& contents);
 // Errors: kCorruption if another mount made the buffers, or if they lack the key.

@@ -25,6 +25,9 @@ std::uint64_t FlushedTail::comfortable_bytes() const {
 bool FlushedTail::Keep(Content content) {
   ZENFS_ASSERT(content.tail_offset <= content.device_end &&
                content.device_end <= content.tail_offset + content.tail.size());
+  // Nobody would read it.
+  if (content.uncommitted && area_ != nullptr && content.uncommitted->extents.size() > area_->extents_max())
+    return false;
   const ByteView bytes = content.tail.subspan(content.device_end - content.tail_offset);
   const std::string record =
       EncodeTailRecord({.order = ++order_, .uncommitted = std::move(content.uncommitted)});

@@ -49,8 +49,8 @@ class FlushedTail {
     std::uint64_t appended_seconds = 0;     // PlainFile::changed_seconds()
     std::uint64_t revision = 0;             // PlainContent::revision()
   };
-  // Replaces the kept content. Returns false if there is no buffer or too little room in it; then the old content
-  // stays. Also returns false if the buffers no longer survive the process.
+  // Replaces the kept content. Returns false if there is no buffer, too little room in it, or more extents than a record
+  // may have; then the old content stays. Also returns false if the buffers no longer survive the process.
   [[nodiscard]] bool Keep(Content content);
   // Adds the bytes that were appended to the file since the last Keep or Extend. Returns false if the file changed in
   // another way since the last Keep (`revision`), if nothing is kept yet, if there is no room, or if the buffers no longer

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "buffers/buffer_area_place.h"
 #include "buffers/orphaned_buffers.h"
+#include "file/flushed_tail.h"
 #include "file/plain_file_test_rig.h"
 
 namespace zenfs {
@@ -20,14 +21,7 @@ class PlainFileFlushTest : public testing::Test {
   void SetUp() override {
     ASSERT_FALSE(DefaultSharedMemoryDirectory().empty()) << "this test needs a writable tmpfs";
     ASSERT_TRUE(std::filesystem::create_directory(directory_));
-    auto made = BufferArea::Create({.directory = directory_,
-                                    .identity = "file:1:2",
-                                    .volume = volume_,
-                                    .epoch = 7,
-                                    .slots = 3,
-                                    .buffer_bytes = 64 << 10});
-    ASSERT_TRUE(made) << made.error().ToString();
-    area_ = *std::move(made);
+    MakeArea(3);
     place_ = area_->place();
     key_ = area_->PlaceEdit().key;
     Open();
@@ -37,6 +31,16 @@ class PlainFileFlushTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
+  void MakeArea(std::uint32_t slots) {
+    auto made = BufferArea::Create({.directory = directory_,
+                                    .identity = "file:1:2",
+                                    .volume = volume_,
+                                    .epoch = 7,
+                                    .slots = slots,
+                                    .buffer_bytes = 64 << 10});
+    ASSERT_TRUE(made) << made.error().ToString();
+    area_ = *std::move(made);
+  }
   void Open() {
     rig_.file.reset();
     rig_.file = std::make_unique<PlainFile>(PlainFile::Deps{.device = &rig_.zone_rig.device,
@@ -98,6 +102,26 @@ TEST_F(PlainFileFlushTest, AFailedSyncKeepsTheBytes) {
   ASSERT_TRUE(AppendAndFlush("flushed"));
   EXPECT_FALSE(rig_.Sync(true).ok());
   EXPECT_EQ(EndBehindADeath(), 7u);
+}
+
+TEST_F(PlainFileFlushTest, ARecordOfMoreExtentsThanReadersTakeIsNotKept) {
+  MakeArea(1024);
+  FlushedTail flushed(area_, kOwner);
+  const auto content = [](std::uint64_t extents) {
+    SetExtents edit{.id = kOwner, .from_offset = 0, .size = extents * kTestBlock};
+    for (std::uint64_t at = 0; at < edit.size; at += kTestBlock)
+      edit.extents.push_back({.file_offset = at, .place = DeviceOffset(2 * at), .length = kTestBlock});
+    return FlushedTail::Content{.device_end = edit.size,
+                                .uncommitted = edit,
+                                .tail_offset = edit.size,
+                                .tail = AsBytes(std::string_view("tail")),
+                                .revision = extents};
+  };
+  const std::uint64_t most = area_->extents_max();
+  EXPECT_TRUE(flushed.Keep(content(most)));
+  EXPECT_FALSE(flushed.Keep(content(most + 1)));
+  EXPECT_TRUE(flushed.Keeps(most * kTestBlock + 4, most)) << "the last content stays";
+  flushed.Clear();
 }
 
 TEST_F(PlainFileFlushTest, TruncatedBytesAreNotFound) {

@@ -70,6 +70,14 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 // Bytes follow room for a frame header, so that they can be written to the device without a copy.
 inline constexpr std::uint64_t kBufferAreaPayloadAt = 64;
 
+// Extents that the records of all slots have at most, so that readers can hold them all. A flush that would need more in its slot
+// commits the file instead.
+inline constexpr std::uint64_t kRecordedExtentsMax = 1 << 20;
+// The share of one slot.
+constexpr std::uint64_t RecordedExtentsMax(const BufferAreaHeader& header) {
+  return header.slots == 0 ? 0 : kRecordedExtentsMax / header.slots;
+}
+
 constexpr std::uint64_t PublishedWord(std::uint32_t length, std::uint32_t crc) {
   return std::uint64_t{length} << 32 | crc;
 }

@@ -36,6 +36,7 @@ constexpr std::size_t kMinExtentBytes = 3;
 constexpr std::size_t kMinSummedExtentBytes = 4;
 constexpr std::size_t kMinWindowBytes = 4;
 constexpr std::size_t kMinLogZoneBytes = 3;
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 struct Encoder {
   std::string& out;
@@ -194,9 +195,13 @@ class Body {
     return key;
   }
   template <typename Read>
-  auto List(std::size_t min_bytes, Read read) {
+  auto List(std::size_t min_bytes, Read read, std::uint64_t max = kNoLimit) {
     std::vector<decltype(read())> list;
     const std::uint64_t count = in_.Count(min_bytes);
+    if (count > max) {
+      ok_ = false;
+      return list;
+    }
     list.reserve(count);
     for (std::uint64_t i = 0; i < count && in_.ok(); ++i) list.push_back(read());
     return list;
@@ -213,20 +218,21 @@ class Body {
   bool ok_ = true;
 };
 
-SetExtents DecodeSetExtents(Body& in, bool summed) {
+SetExtents DecodeSetExtents(Body& in, bool summed, std::uint64_t extents_max = kNoLimit) {
   SetExtents e;
   e.id = in.Id();
   e.from_offset = in.Number();
   e.size = in.Number();
   e.mtime_seconds = in.Number();
-  e.extents = in.List(summed ? kMinSummedExtentBytes : kMinExtentBytes, [&in, summed] {
+  const auto read = [&in, summed] {
     Extent extent;
     extent.file_offset = in.Number();
     extent.place = DeviceOffset(in.Number());
     extent.length = in.Number();
     if (summed) extent.crc = in.Crc();
     return extent;
-  });
+  };
+  e.extents = in.List(summed ? kMinSummedExtentBytes : kMinExtentBytes, read, extents_max);
   return e;
 }
 
@@ -363,6 +369,28 @@ Result<std::vector<Edit>> DecodeEdits(ByteView bytes) {
     }
   }));
   return edits;
+}
+
+Result<std::optional<SetExtents>> DecodeOneSetExtents(ByteView bytes, std::uint64_t extents_max) {
+  Decoder decoder(bytes);
+  const std::uint64_t count = decoder.Count(kMinEditBytes);
+  if (decoder.ok() && count == 0 && decoder.AtEnd()) return std::nullopt;
+  const auto tag = static_cast<Tag>(decoder.Varint());
+  Body body(AsBytes(decoder.String()));
+  if (!decoder.ok() || count != 1 || !decoder.AtEnd()) {
+    return Fail(Code::kCorruption, "a list of edits other than one SetExtents");
+  }
+  if (tag != Tag::kSetExtents && tag != Tag::kSetSummedExtents) {
+    Body none({});  // only for the error about an unknown tag
+    ZENFS_ASSIGN_OR_RETURN([[maybe_unused]] const Edit other, DecodeBody(tag, none));
+    return Fail(Code::kCorruption, "a list of edits other than one SetExtents");
+  }
+  SetExtents edit = DecodeSetExtents(body, tag == Tag::kSetSummedExtents, extents_max);
+  if (!body.Complete()) {
+    return Fail(Code::kCorruption,
+                fmt::format("a SetExtents that is invalid, or has more than {} extents", extents_max));
+  }
+  return edit;
 }
 
 }  // namespace zenfs

@@ -67,4 +67,9 @@ class EditListReader {
 // Decodes one list; `bytes` must end with it.
 [[nodiscard]] Result<std::vector<Edit>> DecodeEdits(ByteView bytes);
 
+// Decodes a list of one SetExtents, or an empty list. Refuses other lists, and more than `extents_max` extents, before they take
+// memory.
+[[nodiscard]] Result<std::optional<SetExtents>> DecodeOneSetExtents(ByteView bytes,
+                                                                    std::uint64_t extents_max);
+
 }  // namespace zenfs

@@ -1,8 +1,6 @@
 #include "format/tail_record.h"
 
-#include <span>
-#include <utility>
-#include <variant>
+#include <algorithm>
 #include <vector>
 
 #include "base/coding.h"
@@ -19,17 +17,17 @@ std::string EncodeTailRecord(const TailRecord& record) {
   return bytes;
 }
 
-Result<TailRecord> DecodeTailRecord(ByteView bytes) {
+Result<TailRecord> DecodeTailRecord(ByteView bytes, std::uint64_t extents_max) {
   Decoder decoder(bytes);
   TailRecord record{.order = decoder.Fixed<std::uint64_t>(), .uncommitted = {}};
   if (!decoder.ok()) return Fail(Code::kCorruption, "a tail record that is too short");
-  ZENFS_ASSIGN_OR_RETURN(std::vector<Edit> edits, DecodeEdits(bytes.subspan(sizeof(record.order))));
-  if (edits.empty()) return record;
-  SetExtents* const uncommitted = std::get_if<SetExtents>(&edits.front());
-  if (edits.size() != 1 || uncommitted == nullptr) {
-    return Fail(Code::kCorruption, "a tail record with edits other than one SetExtents");
+  ZENFS_ASSIGN_OR_RETURN(record.uncommitted,
+                         DecodeOneSetExtents(bytes.subspan(sizeof(record.order)), extents_max));
+  // No writer makes one, and it may be three zeros in a hole of the file.
+  if (record.uncommitted && std::ranges::any_of(record.uncommitted->extents,
+                                                [](const Extent& extent) { return extent.length == 0; })) {
+    return Fail(Code::kCorruption, "a tail record with an extent of 0 bytes");
   }
-  record.uncommitted = std::move(*uncommitted);
   return record;
 }
 

@@ -23,8 +23,8 @@ struct TailRecord {
 };
 
 [[nodiscard]] std::string EncodeTailRecord(const TailRecord& record);
-// Takes any bytes. Errors: kCorruption for bytes that EncodeTailRecord does not make, kNotSupported
-// as DecodeEdits.
-[[nodiscard]] Result<TailRecord> DecodeTailRecord(ByteView bytes);
+// Takes any bytes. Errors: kCorruption for bytes that no writer makes, and for more than `extents_max` extents, before they
+// take memory; kNotSupported as DecodeEdits.
+[[nodiscard]] Result<TailRecord> DecodeTailRecord(ByteView bytes, std::uint64_t extents_max);
 
 }  // namespace zenfs
