@@ -29,6 +29,7 @@ set(ZENFS_SOURCES_base
   base/status.cc
   base/thread.cc
   base/uuid.cc
+  base/zero_pages.cc
 )
 set(ZENFS_TESTS_base
   base/aligned_buffer_test.cc

@@ -166,16 +166,17 @@ Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
                 fmt::format("{}: has {} bytes, more than {}", path_, size, kWholeBytesMax));
   }
   ZENFS_RETURN_IF_ERROR(Map(std::min(size, bytes_max), MAP_PRIVATE | MAP_ANONYMOUS));
-  for (std::uint64_t at = 0; at < memory_.size();) {
-    ZENFS_ASSIGN_OR_RETURN(at, SkipHole(at, size));
-    if (at >= memory_.size()) break;
-    ZENFS_ASSIGN_OR_RETURN(const std::uint64_t end, EndOfData(at, memory_.size()));
-    const ByteSpan rest = memory_.subspan(at, end - at);
-    const ssize_t n = pread(fd_.get(), rest.data(), rest.size(), static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return FailErrno(errno, fmt::format("{}: can't be read", path_));
-    if (n == 0) return Fail(Shortened());
-    at += static_cast<std::uint64_t>(n);
+  return ReadPagesAt(0, memory_);
+}
+
+Status SharedMemory::ReadPagesAt(std::uint64_t offset, ByteSpan zeros) const {
+  const std::uint64_t end = offset + zeros.size();
+  for (std::uint64_t at = offset; at < end;) {
+    ZENFS_ASSIGN_OR_RETURN(at, SkipHole(at, end));
+    if (at >= end) break;
+    ZENFS_ASSIGN_OR_RETURN(const std::uint64_t to, EndOfData(at, end));
+    ZENFS_RETURN_IF_ERROR(ReadAt(at, zeros.subspan(at - offset, to - at)));
+    at = to;
   }
   return {};
 }

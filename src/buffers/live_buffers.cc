@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/sync_point.h"
+#include "base/zero_pages.h"
 #include "buffers/buffer_area_place.h"
 
 namespace zenfs {
@@ -196,12 +197,12 @@ Result<bool> LiveBuffers::ReadSlotBytes(std::uint32_t number, SlotControl contro
     }
     if (sound.ok()) {
       const std::uint64_t capacity = opened_->header.buffer_bytes - kBufferAreaPayloadAt;
-      if (slot.bytes == nullptr) slot.bytes = std::make_shared_for_overwrite<std::byte[]>(capacity);
+      if (slot.bytes == nullptr) slot.bytes = MakeZeroPages(capacity);
       const ByteSpan fresh(slot.bytes.get() + slot.length, length - slot.length);
       const std::uint64_t at = opened_->header.buffers_offset + number * opened_->header.buffer_bytes +
                                kBufferAreaPayloadAt + slot.length;
       SyncPoint::Reach("LiveBuffers::ReadSlot");
-      ZENFS_RETURN_IF_ERROR(opened_->memory.ReadAt(at, fresh));
+      ZENFS_RETURN_IF_ERROR(opened_->memory.ReadPagesAt(at, fresh));
       const std::uint32_t crc = Crc32c(fresh, slot.crc);
       if (crc == PublishedCrc(control.published)) {
         slot.control = control;

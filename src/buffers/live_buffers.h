@@ -84,7 +84,7 @@ class LiveBuffers {
   // The copy of a slot. Readers hold `bytes`; later appends go behind what they know.
   struct Slot {
     SlotControl control;
-    std::shared_ptr<std::byte[]> bytes;
+    std::shared_ptr<std::byte[]> bytes;  // zeros from `length` on
     std::uint64_t length = 0;
     std::uint32_t crc = 0;
   };

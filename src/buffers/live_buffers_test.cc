@@ -1,6 +1,9 @@
 // The append buffers of a mount that runs, as readers see them.
 #include "buffers/live_buffers.h"
 
+#include <unistd.h>
+
+#include "base/crc32c.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_test_rig.h"
 #include "format/tail_record.h"
@@ -117,6 +120,39 @@ TEST_F(LiveBuffersTest, TheBuffersOfAnotherMountAreReadOnceTheyAreNamed) {
   EXPECT_TRUE(buffers_.ChangedSincePeek().all);
   EXPECT_EQ(TextOf(1), "new");
   buffer.Clear();
+}
+
+std::uint64_t ResidentBytes() {
+  std::uint64_t mapped = 0;
+  std::uint64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> mapped >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// No writer publishes a hole, but another program may.
+TEST_F(LiveBuffersTest, HolesInPublishedBytesTakeNoMemory) {
+  constexpr std::uint32_t kSlots = 1024;
+  area_ = Make(7, kSlots);
+  const auto memory = SharedMemory::Open(path_(), SharedMemory::Access::kRead);
+  ASSERT_TRUE(memory);
+  const auto header = ReadBufferAreaHeader(memory->view());
+  ASSERT_TRUE(header);
+  const std::string zeros(kBufferBytes - kBufferAreaPayloadAt, '\0');
+  std::fstream file(path_(), std::ios::in | std::ios::out | std::ios::binary);
+  for (std::uint64_t slot = 0; slot < kSlots; ++slot) {
+    const std::uint32_t crc = Crc32c(AsBytes(zeros), BufferAreaSeed(volume_, 7, slot, 0));
+    const std::uint64_t control[] = {PublishedWord(static_cast<std::uint32_t>(zeros.size()), crc), slot, 0,
+                                     0};
+    file.seekp(static_cast<std::streamoff>(header->controls_offset + slot * sizeof(BufferAreaControl)));
+    file.write(reinterpret_cast<const char*>(control), sizeof control);
+  }
+  file.flush();
+  const std::uint64_t before = ResidentBytes();
+  Update();
+  EXPECT_EQ(buffers_.problem(), "");
+  ASSERT_EQ(buffers_.pieces().size(), kSlots);
+  EXPECT_LT(ResidentBytes() - before, kSlots * kBufferBytes / 8);
+  EXPECT_EQ(TextOf(5), zeros);
 }
 
 }  // namespace
