@@ -1,4 +1,5 @@
 #include "base/shared_memory.h"
+#include "base/clock.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -167,6 +168,17 @@ Status SharedMemory::Load(const struct stat& status, std::uint64_t bytes_max) {
   }
   ZENFS_RETURN_IF_ERROR(Map(std::min(size, bytes_max), MAP_PRIVATE | MAP_ANONYMOUS));
   return ReadPagesAt(0, memory_);
+}
+
+FileStamp FileStamp::Of(const std::string& path) {
+  struct stat status{};
+  if (lstat(path.c_str(), &status) != 0) return {};
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = static_cast<std::uint64_t>(status.st_size),
+          .changed_seconds = status.st_ctim.tv_sec,
+          .changed_nanoseconds = status.st_ctim.tv_nsec,
+          .settled = status.st_ctim.tv_sec < static_cast<std::int64_t>(WallSeconds())};
 }
 
 Status SharedMemory::ReadPagesAt(std::uint64_t offset, ByteSpan zeros) const {

@@ -118,6 +118,21 @@ class SharedMemory {
   ForkGuard fork_guard_;
 };
 
+// Differs once another file has the name, and after each write(2) to a file whose stamp was settled. Stores through a mapping
+// need not show.
+struct FileStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::int64_t changed_seconds = 0;
+  std::int64_t changed_nanoseconds = 0;
+  bool settled = false;  // a write from now on gives the file another time: those of the kernel are rough
+
+  // All zeros if there is no such file.
+  static FileStamp Of(const std::string& path);
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
 // Returns true if `owner` is root, the user of this process, or in `trusted`.
 [[nodiscard]] bool IsTrustedOwner(std::uint32_t owner, const std::vector<std::uint32_t>& trusted);
 

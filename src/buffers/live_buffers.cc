@@ -84,33 +84,47 @@ void LiveBuffers::Fail(std::string problem, bool damaged) {
   damaged_ = damaged;
   if (damaged) problem_ += fmt::format("; {}", kRefused);
   opened_.reset();
+  refused_.reset();
   slots_.clear();
   pieces_.clear();
+  slots_changed_ = false;
+}
+
+bool LiveBuffers::IsStillRefused() const {
+  if (!refused_ || FileStamp::Of(path_) != refused_->stamp) return false;
+  // Stores through a mapping change no time of the file. What a writer stores shows in the controls.
+  const auto now = zenfs::ReadControls(refused_->buffers->memory, refused_->buffers->header);
+  return now && *now == refused_->controls;
 }
 
 void LiveBuffers::Update(const WhoseBuffers& whose, Deadline patience) {
   SyncPoint::Reach("LiveBuffers::Update");
-  const bool same = opened_ != nullptr && whose.place == whose_.place && whose.epoch == whose_.epoch &&
-                    whose.key == whose_.key;
-  if (!same) {
+  const bool same = whose.place == whose_.place && whose.epoch == whose_.epoch && whose.key == whose_.key;
+  if (same && IsStillRefused()) {
+    changes_ = {.all = true, .owners = {}};
+    return;
+  }
+  if (!same || opened_ == nullptr) {
     const bool none = opened_ == nullptr && problem_.empty();
     Open(whose);
     if (!none || opened_ != nullptr || !problem_.empty()) peeked_.reset();
   }
   changes_ = {.all = !peeked_, .owners = {}};
   if (opened_ == nullptr) return;
-  Status read;
-  if (auto controls = ReadControls()) {
-    read = ReadSlots(*std::move(controls), patience);
-  } else {
-    read = zenfs::Fail(controls.error());
-  }
+  const auto controls = ReadControls();
+  Status read = controls ? ReadSlots(*controls, patience) : zenfs::Fail(controls.error());
   if (read.ok()) read = MakePieces();
   if (!read.ok()) {
     changes_.all = true;
-    return Fail(
-        fmt::format("append buffers of the last writer: {}; {}", read.error().ToString(), kMayBeMissing),
-        true);
+    std::optional<Refused> refused;
+    const bool lasting =
+        read.error().code() == Code::kCorruption || read.error().code() == Code::kNotSupported;
+    if (controls && lasting && stamp_.settled)
+      refused = {.buffers = opened_, .controls = *controls, .stamp = stamp_};
+    Fail(fmt::format("append buffers of the last writer: {}; {}", read.error().ToString(), kMayBeMissing),
+         true);
+    refused_ = std::move(refused);
+    return;
   }
   NoteChanges();
 }
@@ -127,6 +141,7 @@ void LiveBuffers::Open(const WhoseBuffers& whose) {
   }
   path_ = place->path;
   if (place->boot != whose.boot) return;  // lost with the power, as on any file system
+  stamp_ = FileStamp::Of(path_);
   Result<SharedMemory> memory =
       SharedMemory::Open(path_, SharedMemory::Access::kRead, whose.owners, kBufferAreaHeaderBytes);
   if (!memory) {
@@ -179,6 +194,7 @@ Status LiveBuffers::ReadSlots(std::vector<SlotControl> controls, Deadline patien
 Result<bool> LiveBuffers::ReadSlotBytes(std::uint32_t number, SlotControl control, Deadline patience) {
   Slot& slot = slots_[number];
   for (bool doubted = false;;) {
+    slots_changed_ = slots_changed_ || slot.control != control;
     if (control.empty()) {
       slot = {};
       return true;
@@ -230,13 +246,19 @@ Result<bool> LiveBuffers::ReadSlotBytes(std::uint32_t number, SlotControl contro
 }
 
 Status LiveBuffers::MakePieces() {
+  if (!slots_changed_) return {};
   std::vector<SlotContent> contents;
   for (std::uint32_t i = 0; i < slots_.size(); ++i) {
-    const Slot& slot = slots_[i];
+    Slot& slot = slots_[i];
     if (slot.control.empty()) continue;
-    ZENFS_ASSIGN_OR_RETURN(SlotContent content, ReadSlot(opened_->header, i, slot.control,
-                                                         ByteView(slot.bytes.get(), slot.length), slot.crc));
-    contents.push_back(std::move(content));
+    const ByteView all(slot.bytes.get(), slot.length);
+    if (slot.content) {
+      ExtendContent(*slot.content, slot.control, all);
+    } else {
+      SyncPoint::Reach("LiveBuffers::DecodeSlot");
+      ZENFS_ASSIGN_OR_RETURN(slot.content, ReadSlot(opened_->header, i, slot.control, all, slot.crc));
+    }
+    contents.push_back(*slot.content);
   }
   KeepLatestTails(contents);
   pieces_.clear();
@@ -248,6 +270,7 @@ Status LiveBuffers::MakePieces() {
                        .buffers = opened_,
                        .memory = slot.bytes});
   }
+  slots_changed_ = false;
   return {};
 }
 

@@ -87,21 +87,34 @@ class LiveBuffers {
     std::shared_ptr<std::byte[]> bytes;  // zeros from `length` on
     std::uint64_t length = 0;
     std::uint32_t crc = 0;
+    std::optional<SlotContent> content;  // once it was decoded; the record in it stays while the bytes do
+  };
+  // A file that was read and refused, so that it is not read again at each Update.
+  struct Refused {
+    std::shared_ptr<const OpenedBuffers> buffers;
+    std::vector<SlotControl> controls;
+    FileStamp stamp;
   };
 
   void Open(const WhoseBuffers& whose);
   void Fail(std::string problem, bool damaged);
+  // True if the file is still the one that the last Update refused, with the same bytes.
+  bool IsStillRefused() const;
   [[nodiscard]] Result<std::vector<SlotControl>> ReadControls() const;
   [[nodiscard]] Status ReadSlots(std::vector<SlotControl> controls, Deadline patience);
   // Returns false if the slot was a plain file's and was emptied or replaced meanwhile: the file may be in another slot now.
   [[nodiscard]] Result<bool> ReadSlotBytes(std::uint32_t number, SlotControl control, Deadline patience);
+  // Makes pieces_ of the slots. Decodes only slots with other bytes than at the last call.
   [[nodiscard]] Status MakePieces();
   void NoteChanges();
 
   WhoseBuffers whose_;
   std::string path_;
   std::shared_ptr<const OpenedBuffers> opened_;
+  FileStamp stamp_;  // of the file, from before it was opened
+  std::optional<Refused> refused_;
   std::vector<Slot> slots_;
+  bool slots_changed_ = false;  // since pieces_ was made
   std::vector<FlushedBytes> pieces_;
   std::string problem_;
   bool damaged_ = false;

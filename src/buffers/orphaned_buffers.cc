@@ -122,8 +122,14 @@ Result<SlotContent> ReadSlot(const BufferAreaHeader& header, std::uint32_t slot,
                 fmt::format("the record in slot {} is not of file {}", slot, control.owner));
   }
   content.order = record.order;
-  content.piece.uncommitted = std::move(record.uncommitted);
+  if (record.uncommitted)
+    content.piece.uncommitted = std::make_shared<const SetExtents>(*std::move(record.uncommitted));
   return content;
+}
+
+void ExtendContent(SlotContent& content, const SlotControl& control, ByteView all) {
+  content.piece.bytes = all.subspan(control.record_bytes);
+  content.piece.appended_seconds = control.appended_seconds;
 }
 
 // Two tails of one file remain if the process was killed while it wrote a new one.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +23,9 @@ struct OrphanedBytes {
   ByteView bytes;
   std::uint64_t appended_seconds = 0;  // of the last append to the file, since 1970; 0: unknown
   bool plain = false;                  // of a plain file: the following applies
-  // Extents before `bytes` that are on the device and were not committed.
-  std::optional<SetExtents> uncommitted{};
+  // Extents before `bytes` that are on the device and were not committed; null if there are none. Shared, because readers copy
+  // this for each file that they open.
+  std::shared_ptr<const SetExtents> uncommitted{};
 
   std::uint64_t end() const { return file_offset + bytes.size(); }
   // True if a truncation was committed after these bytes were flushed, and the process had not emptied their buffer yet. Then they
@@ -93,6 +95,8 @@ struct SlotContent {
 // RecordedExtentsMax.
 [[nodiscard]] Result<SlotContent> ReadSlot(const BufferAreaHeader& header, std::uint32_t slot,
                                            const SlotControl& control, ByteView all, std::uint32_t crc);
+// Makes `content` that of `control` and `all`, which have more bytes at the same place behind the same record.
+void ExtendContent(SlotContent& content, const SlotControl& control, ByteView all);
 // Of several tails of one plain file, keeps the one with the highest order. Sorts the rest by owner and file offset.
 void KeepLatestTails(std::vector<SlotContent>& contents);
 // Errors: kCorruption if another mount made the buffers, or if they lack the key.

@@ -1,4 +1,8 @@
 // The extents that the records of plain files name: a reader takes no more of them than all slots may have.
+#include <sstream>
+
+#include "base/clock.h"
+#include "base/sync_point.h"
 #include "buffers/buffer_area_test_rig.h"
 #include "format/tail_record.h"
 
@@ -18,6 +22,13 @@ class RecordedExtentsTest : public BufferAreaTest {
                                AsBytes(EncodeTailRecord({.order = 1, .uncommitted = std::move(edit)}))));
     EXPECT_EQ(tail.Append(AsBytes(std::string_view("x")), 7), 1u);
     return tail;
+  }
+  // Updates `buffers` a few times, as many as files are opened. Returns how often a slot's `what` happened.
+  int CountDuringUpdates(LiveBuffers& buffers, std::string_view what) {
+    int count = 0;
+    const SyncPoint::Scope counted([&](std::string_view name) { count += name == what ? 1 : 0; });
+    for (int file = 0; file < 5; ++file) buffers.Update(Whose(), Deadline::After(std::chrono::seconds(10)));
+    return count;
   }
   static std::uint64_t ExtentsOf(const LiveBuffers& buffers) {
     std::uint64_t extents = 0;
@@ -55,6 +66,68 @@ TEST_F(RecordedExtentsTest, MoreThanTheShareOfASlotAreDamage) {
 }
 
 TEST_F(RecordedExtentsTest, ThoseWithoutBytesAreDamage) { ExpectRefused(Recorded(5, 20'000, 0)); }
+
+TEST_F(RecordedExtentsTest, AreDecodedOnceForEachRecord) {
+  constexpr std::string_view kDecode = "LiveBuffers::DecodeSlot";
+  AppendBuffer one = Recorded(1, 100, 4096);
+  AppendBuffer two = Recorded(2, 100, 4096);
+  LiveBuffers buffers;
+  EXPECT_EQ(CountDuringUpdates(buffers, kDecode), 2);
+  const FlushedBytes before = buffers.PiecesOf(FileId(1)).front();
+  EXPECT_EQ(one.Append(AsBytes(std::string_view("yz")), 9), 2u);
+  EXPECT_EQ(CountDuringUpdates(buffers, kDecode), 0) << "the record is the same";
+  const FlushedBytes& after = buffers.PiecesOf(FileId(1)).front();
+  EXPECT_EQ(AsText(after.piece.bytes), "xyz");
+  EXPECT_EQ(after.piece.appended_seconds, 9u);
+  EXPECT_EQ(after.piece.uncommitted, before.piece.uncommitted) << "a reader's copy";
+  two.Release();
+  two = Recorded(2, 50, 4096);
+  EXPECT_EQ(CountDuringUpdates(buffers, kDecode), 1);
+  EXPECT_EQ(ExtentsOf(buffers), 150u);
+  one.Cut(2);
+  EXPECT_EQ(CountDuringUpdates(buffers, kDecode), 1) << "its bytes were read anew";
+  EXPECT_EQ(AsText(buffers.PiecesOf(FileId(1)).front().piece.bytes), "xy");
+  one.Release();
+  two.Release();
+  EXPECT_EQ(CountDuringUpdates(buffers, kDecode), 0);
+  EXPECT_TRUE(buffers.pieces().empty());
+}
+
+TEST_F(RecordedExtentsTest, ARefusedFileIsReadOnceUntilItChanges) {
+  constexpr std::string_view kRead = "LiveBuffers::ReadSlot";
+  AppendBuffer sound = Buffer(1, 0, "sound");
+  AppendBuffer tail = Recorded(5, 100, 0);
+  const WallClockOverride later(WallSeconds() + 10);  // the file's time is over
+  LiveBuffers buffers;
+  EXPECT_EQ(CountDuringUpdates(buffers, kRead), 2);
+  EXPECT_TRUE(buffers.damaged());
+  EXPECT_TRUE(buffers.ChangedSincePeek().all);
+  // Its maker publishes something else.
+  tail.Release();
+  EXPECT_EQ(CountDuringUpdates(buffers, kRead), 1);
+  EXPECT_EQ(buffers.problem(), "");
+  EXPECT_EQ(buffers.pieces().size(), 1u);
+  sound.Release();
+}
+
+TEST_F(RecordedExtentsTest, AMendedFileIsReadAgain) {
+  AppendBuffer sound = Buffer(1, 0, "sound");
+  std::ostringstream whole;
+  whole << std::ifstream(path_(), std::ios::binary).rdbuf();
+  Overwrite(whole.str().find("sound"), 'S');
+  const WallClockOverride later(WallSeconds() + 10);
+  LiveBuffers buffers;
+  EXPECT_EQ(CountDuringUpdates(buffers, "LiveBuffers::ReadSlot"), 2)
+      << "again, in case the writer was at work";
+  EXPECT_TRUE(buffers.damaged());
+  std::filesystem::copy_file(path_(), path_() + "m");
+  std::filesystem::rename(path_() + "m", path_());
+  Overwrite(whole.str().find("sound"), 's');
+  EXPECT_EQ(CountDuringUpdates(buffers, "LiveBuffers::ReadSlot"), 1);
+  EXPECT_EQ(buffers.problem(), "");
+  EXPECT_EQ(buffers.pieces().size(), 1u);
+  sound.Release();
+}
 
 }  // namespace
 }  // namespace zenfs
