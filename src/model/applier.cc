@@ -40,15 +40,7 @@ bool IsSole(const std::shared_ptr<const FileRecord>& record) {
   return true;
 }
 
-// Of a file that a commit has changed. `next_id`: lowest id that was never allocated.
-Status CheckChanged(const FileRecord& file, bool created, std::uint64_t next_id) {
-  if (created && file.links == 0) {
-    return Fail(Code::kCorruption, fmt::format("file {} was created without a name", file.id.value));
-  }
-  if (created && file.id.value >= next_id) {
-    return Fail(Code::kCorruption,
-                fmt::format("file id {} was never allocated (next is {})", file.id.value, next_id));
-  }
+Status CheckContents(const FileRecord& file) {
   const std::uint64_t end = file.windows.empty() ? file.ExtentsEnd() : file.windows.back().end;
   if (file.size != end) {
     return Fail(Code::kCorruption, fmt::format("file {} has size {}, but its extents and windows end at {}",
@@ -62,7 +54,25 @@ Status CheckChanged(const FileRecord& file, bool created, std::uint64_t next_id)
   return {};
 }
 
+// Of a file that a commit has changed. `next_id`: lowest id that was never allocated.
+Status CheckChanged(const FileRecord& file, bool created, std::uint64_t next_id) {
+  if (created && file.links == 0) {
+    return Fail(Code::kCorruption, fmt::format("file {} was created without a name", file.id.value));
+  }
+  if (created && file.id.value >= next_id) {
+    return Fail(Code::kCorruption,
+                fmt::format("file id {} was never allocated (next is {})", file.id.value, next_id));
+  }
+  return CheckContents(file);
+}
+
 }  // namespace
+
+Status ApplyOnlyExtents(const SetExtents& edit, FileRecord& file) {
+  if (Status applied = ApplyExtents(edit, file); !applied.ok())
+    return Fail(applied.error().With(EditText(edit)));
+  return CheckContents(file);
+}
 
 bool State::Applier::IsFile(FileId id) const { return touched_.contains(id) || state_.files_.contains(id); }
 

@@ -49,6 +49,8 @@ struct Effects {
 // Applies `edit` to `file`, as State::Apply does to its copy. Errors: kCorruption if the edit contradicts the file; discard the
 // file then. `effects` may be null.
 [[nodiscard]] Status ApplyExtents(const SetExtents& edit, FileRecord& file, Effects* effects = nullptr);
+// The same for a commit of this edit alone, so that the file must be sound then. Errors: those of State::Apply.
+[[nodiscard]] Status ApplyOnlyExtents(const SetExtents& edit, FileRecord& file);
 
 class State {
  public:

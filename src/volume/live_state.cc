@@ -377,7 +377,7 @@ bool LiveState::AddExtents(LiveFile& file, const FlushedBytes& flushed) {
     const SetExtents& edit = *flushed.piece.uncommitted;
     Status sound =
         CheckFlushedExtents(edit, follower_.state(), follower_.metadata_zones(), device_.geometry());
-    if (sound.ok()) sound = ApplyExtents(edit, *shown);
+    if (sound.ok()) sound = ApplyOnlyExtents(edit, *shown);
     if (!sound.ok()) known.flaw = fmt::format("{}: {}", buffers_.path(), sound.error().ToString());
     // While the maker lives, its zones are as it knows them.
     const auto stands = [&](const Extent& extent) {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/crc32c.h"
+#include "base/sync_point.h"
 #include "format/buffer_area_layout.h"
 #include "format/tail_record.h"
 #include "metalog/probe.h"
@@ -15,26 +16,30 @@ namespace {
 
 class VolumeFlushForgedTest : public VolumeFlushTest {
  protected:
-  // Publishes `record` and one more byte in the first slot of the append buffers.
-  void Forge(const Uuid& volume, const TailRecord& record) {
+  // Publishes each of `records` and one more byte, in the first slots of the append buffers, and nothing else.
+  void Forge(const Uuid& volume, const std::vector<TailRecord>& records) {
     const std::vector<std::string> paths = Buffers();
     ASSERT_EQ(paths.size(), 1u);
     std::fstream file(paths.front(), std::ios::binary | std::ios::in | std::ios::out);
     std::string bytes(std::istreambuf_iterator<char>(file), {});
     const auto header = ReadBufferAreaHeader(AsBytes(bytes));
     ASSERT_TRUE(IsOk(header));
-    const std::string text = EncodeTailRecord(record);
-    const std::string all = text + "x";
-    const std::uint64_t owner = record.uncommitted->id.value;
-    const std::uint64_t offset = record.uncommitted->size;
-    const std::uint32_t crc =
-        Crc32c(AsBytes(all), BufferAreaSeed(volume, header->epoch, owner, offset, text.size()));
-    const std::uint64_t control[] = {PublishedWord(static_cast<std::uint32_t>(all.size()), crc), owner,
-                                     offset, text.size()};
     bytes.replace(header->controls_offset, header->slots * sizeof(BufferAreaControl),
                   std::string(header->slots * sizeof(BufferAreaControl), '\0'));
-    std::memcpy(bytes.data() + header->controls_offset, control, sizeof control);
-    std::memcpy(bytes.data() + header->buffers_offset + kBufferAreaPayloadAt, all.data(), all.size());
+    for (std::size_t slot = 0; slot < records.size(); ++slot) {
+      const std::string text = EncodeTailRecord(records[slot]);
+      const std::string all = text + "x";
+      const std::uint64_t owner = records[slot].uncommitted->id.value;
+      const std::uint64_t offset = records[slot].uncommitted->size;
+      const std::uint32_t crc =
+          Crc32c(AsBytes(all), BufferAreaSeed(volume, header->epoch, owner, offset, text.size()));
+      const std::uint64_t control[] = {PublishedWord(static_cast<std::uint32_t>(all.size()), crc), owner,
+                                       offset, text.size()};
+      std::memcpy(bytes.data() + header->controls_offset + slot * sizeof(BufferAreaControl), control,
+                  sizeof control);
+      std::memcpy(bytes.data() + header->buffers_offset + slot * header->buffer_bytes + kBufferAreaPayloadAt,
+                  all.data(), all.size());
+    }
     file.seekp(0);
     file << bytes << std::flush;
     ASSERT_TRUE(file.good());
@@ -65,8 +70,8 @@ TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
   ASSERT_NE(place.value, 0u) << "nothing was written to the log";
   const Extent extent{.file_offset = 0, .place = place, .length = 4096, .crc = std::nullopt};
   Forge(volume,
-        {.order = 9,
-         .uncommitted = SetExtents{.id = stat->id, .from_offset = 0, .extents = {extent}, .size = 4096}});
+        {{.order = 9,
+          .uncommitted = SetExtents{.id = stat->id, .from_offset = 0, .extents = {extent}, .size = 4096}}});
   ASSERT_FALSE(Mount());
   EXPECT_EQ(mounted_.error().code(), Code::kCorruption);
   EXPECT_NE(mounted_.error().text().find("discard_unsynced"), std::string::npos) << mounted_.error().text();
@@ -100,14 +105,58 @@ TEST_F(VolumeFlushForgedTest, ExtentsThatContradictTheirFileAreLeftOutOfACheck) 
   const Extent extent{
       .file_offset = 0, .place = layout->extents.front().place, .length = 4096, .crc = std::nullopt};
   Forge(volume,
-        {.order = 9,
-         .uncommitted = SetExtents{.id = stat->id, .from_offset = 0, .extents = {extent}, .size = 5000}});
+        {{.order = 9,
+          .uncommitted = SetExtents{.id = stat->id, .from_offset = 0, .extents = {extent}, .size = 5000}}});
   const auto checked = CheckVolume(*device_, {.read_data = true, .progress = {}});
   ASSERT_TRUE(IsOk(checked));
   EXPECT_EQ(std::ranges::count(checked->findings, Severity::kError, &Finding::severity), 1);
   EXPECT_NE(FirstError(checked->findings)->text.find("has size 5000, but its extents"), std::string::npos)
       << FirstError(checked->findings)->text;
   EXPECT_EQ(checked->files, 2u);
+  const auto reader = Volume::Mount(MakeReadOnlyView(*device_), {.read_only = true});
+  ASSERT_TRUE(IsOk(reader));
+  EXPECT_NE((*reader)->shortfall()->unsynced.find("has size 5000, but its extents"), std::string::npos)
+      << (*reader)->shortfall()->unsynced;
+  EXPECT_EQ(GetFile(**reader, "2.sst").value_or("<unreadable>"), "flushed");
+}
+
+// Each one used to cost a copy of all files, and another application of all sound ones before it.
+TEST_F(VolumeFlushForgedTest, BadExtentsAreAppliedToNoState) {
+  Open("1.sst");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(4096)))));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  const auto layout = volume_->Layout("1.sst");
+  ASSERT_TRUE(IsOk(layout));
+  std::vector<TailRecord> records;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    const std::string name = "flushed-" + std::to_string(i) + ".sst";
+    Open(name);
+    ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+    const auto stat = volume_->Stat(name);
+    ASSERT_TRUE(IsOk(stat));
+    const Extent extent{.file_offset = i % 2 * 4096,  // of every other file with a gap before it
+                        .place = layout->extents.front().place,
+                        .length = 4096,
+                        .crc = std::nullopt};
+    records.push_back({.order = 9,
+                       .uncommitted = SetExtents{
+                           .id = stat->id, .from_offset = 0, .extents = {extent}, .size = extent.end()}});
+  }
+  const Uuid volume = volume_->info().superblock.uuid;
+  Die();
+  Forge(volume, records);
+  int applied = 0;
+  const SyncPoint::Scope counted(
+      [&](std::string_view point) { applied += point == "AddFlushedExtents:apply" ? 1 : 0; });
+  const auto checked = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(checked));
+  EXPECT_EQ(applied, 4);
+  EXPECT_EQ(std::ranges::count_if(checked->findings,
+                                  [](const Finding& finding) {
+                                    return finding.text.find("an extent begins at byte 4096, expected 0") !=
+                                           std::string::npos;
+                                  }),
+            4);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/boot_id.h"
 #include "base/counted.h"
+#include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
 #include "volume/file_names.h"
 #include "volume/log_losses.h"
@@ -78,18 +79,6 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
   };
   const FileNames names(committed);
   StateWithFlushed all{.state = committed, .extended = {}, .flaws = {}};
-  std::vector<Edit> applied;
-  // A copy takes the time of all files, so the state is copied again only after an error, which leaves it unusable.
-  const auto apply = [&](const SetExtents& edit) {
-    applied.emplace_back(edit);
-    Status sound = all.state.Apply(std::span(&applied.back(), 1));
-    if (sound.ok()) return sound;
-    applied.pop_back();
-    all.state = committed;
-    [[maybe_unused]] const Status again = all.state.Apply(applied);
-    ZENFS_ASSERT(again.ok());
-    return sound;
-  };
   const auto add_flaw = [&](FileId id, std::string text) {
     FileNames::Paths paths = names.PathsOf(id);
     all.flaws.insert_or_assign(
@@ -108,8 +97,16 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
                                                   piece.file_offset, piece.bytes.size()));
       continue;
     }
-    if (sound.ok()) sound = apply(*piece.uncommitted);
+    // An error would make the state unusable, and another copy takes the time of all files.
     if (sound.ok()) {
+      FileRecord extended = *record;
+      sound = ApplyOnlyExtents(*piece.uncommitted, extended);
+    }
+    if (sound.ok()) {
+      SyncPoint::Reach("AddFlushedExtents:apply");
+      const Edit edit = *piece.uncommitted;
+      [[maybe_unused]] const Status applied = all.state.Apply(std::span(&edit, 1));
+      ZENFS_ASSERT(applied.ok());
       all.extended[piece.owner] = record;
     } else {
       add_flaw(piece.owner, fmt::format("{}: {}", buffers.path(), sound.error().ToString()));
