@@ -380,12 +380,18 @@ bool LiveState::AddExtents(LiveFile& file, const FlushedBytes& flushed) {
     if (sound.ok()) sound = ApplyOnlyExtents(edit, *shown);
     if (!sound.ok()) known.flaw = fmt::format("{}: {}", buffers_.path(), sound.error().ToString());
     // While the maker lives, its zones are as it knows them.
+    std::map<ZoneId, std::uint64_t> written;
     const auto stands = [&](const Extent& extent) {
-      const auto info = device_.ReportZone(device_.geometry().ZoneOf(extent.place));
-      if (!info) known.record.reset();  // asked again
-      if (!info) return false;
-      const std::uint64_t in_zone = extent.place - info->start;
-      return in_zone + extent.length <= info->WrittenBytes();
+      const ZoneId zone = device_.geometry().ZoneOf(extent.place);
+      const auto [it, first] = written.try_emplace(zone);
+      if (first) {
+        const auto info = device_.ReportZone(zone);
+        if (!info) known.record.reset();  // asked again
+        if (!info) return false;
+        it->second = info->WrittenBytes();
+      }
+      const std::uint64_t in_zone = extent.place - device_.geometry().ZoneStart(zone);
+      return in_zone + extent.length <= it->second;
     };
     if (sound.ok() && (buffers_.MakerLives() || std::ranges::all_of(edit.extents, stands)))
       known.shown = std::move(shown);

@@ -9,6 +9,7 @@
 #include "format/tail_record.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
+#include "testing/watched_device.h"
 #include "volume/volume_flush_test_rig.h"
 
 namespace zenfs {
@@ -157,6 +158,36 @@ TEST_F(VolumeFlushForgedTest, BadExtentsAreAppliedToNoState) {
                                            std::string::npos;
                                   }),
             4);
+}
+
+// On a drive each report is a command.
+TEST_F(VolumeFlushForgedTest, ManyExtentsOfAZoneCostAReaderOneReport) {
+  constexpr std::uint64_t kExtents = 180;
+  constexpr std::uint64_t kBlock = 4096;
+  Open("1.sst");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(kExtents * kBlock)))));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  const auto layout = volume_->Layout("1.sst");
+  ASSERT_TRUE(IsOk(layout));
+  Open("2.sst");
+  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+  const auto stat = volume_->Stat("2.sst");
+  ASSERT_TRUE(IsOk(stat));
+  const Uuid volume = volume_->info().superblock.uuid;
+  Die();
+  SetExtents edit{.id = stat->id, .from_offset = 0, .size = kExtents * kBlock};
+  for (std::uint64_t at = 0; at < edit.size; at += kBlock) {
+    const DeviceOffset place = layout->extents.front().place + at;
+    edit.extents.push_back({.file_offset = at, .place = place, .length = kBlock, .crc = std::nullopt});
+  }
+  Forge(volume, {{.order = 9, .uncommitted = edit}});
+  WatchedDevice watched(Borrow(*device_));
+  std::size_t reports = 0;
+  const WatchedDevice::Watch watch(watched, {.reported = [&](std::vector<ZoneInfo>&) { ++reports; }});
+  const auto reader = Volume::Mount(MakeReadOnlyView(watched), {.read_only = true});
+  ASSERT_TRUE(IsOk(reader));
+  EXPECT_EQ(GetFile(**reader, "2.sst").value_or("").size(), edit.size + 1);
+  EXPECT_LT(reports, kExtents / 4) << "with those for the metadata";
 }
 
 }  // namespace
