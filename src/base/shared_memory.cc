@@ -1,5 +1,4 @@
 #include "base/shared_memory.h"
-#include "base/clock.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/file_lock.h"
 #include "base/file_size_limit.h"
