@@ -58,9 +58,12 @@ Result<BufferRecovery> BufferRecovery::Open(MountedDevice& device, const State& 
 Result<std::optional<State>> BufferRecovery::CommitExtents(Metalog& metalog, const State& state,
                                                            const KnownZones& zones) const {
   std::vector<Edit> edits;
+  SumOfExtents sum;
   for (const OrphanedBytes& piece : left_.pieces) {
     const auto record = piece.uncommitted ? state.FindFile(piece.owner) : nullptr;
     if (record == nullptr || record->shape != FileShape::kPlain || piece.end() <= record->size) continue;
+    if (const Status fits = sum.Add(piece.uncommitted->extents, device_->geometry); !fits.ok())
+      return Fail(Unusable(fits.error()));
     const auto is_there = [&](const Extent& extent) {
       return StandsOnDevice(*device_->device, zones.report, extent);
     };
@@ -75,14 +78,16 @@ Result<std::optional<State>> BufferRecovery::CommitExtents(Metalog& metalog, con
   if (const auto flaws = sound.ok() ? extended.Check() : std::vector<std::string>(); !flaws.empty()) {
     sound = Fail(Code::kCorruption, flaws.front());
   }
-  if (!sound.ok()) {
-    return Fail(
-        sound.error().With(fmt::format("{}: extents that were flushed and not synced, from {} (mount with "
-                                       "discard_unsynced to discard them)",
-                                       device_->name, left_.memory.path())));
-  }
+  if (!sound.ok()) return Fail(Unusable(sound.error()));
   ZENFS_RETURN_IF_ERROR(metalog.Commit(std::move(edits), {.data_since = FlushMark::AtOpen()}));
   return extended;
+}
+
+Error BufferRecovery::Unusable(const Error& error) const {
+  return error.With(
+      fmt::format("{}: extents that were flushed and not synced, from {} (mount with "
+                  "discard_unsynced to discard them)",
+                  device_->name, left_.memory.path()));
 }
 
 std::set<FileId> BufferRecovery::PlainFiles(const State& state) const {

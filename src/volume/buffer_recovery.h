@@ -66,6 +66,8 @@ class BufferRecovery {
 
  private:
   explicit BufferRecovery(MountedDevice& device) : device_(&device) {}
+  // For extents that can't be committed.
+  Error Unusable(const Error& error) const;
   [[nodiscard]] Status TakeOverPiece(const OrphanedBytes& piece, std::uint64_t have,
                                      const AppendBuffers& present);
 

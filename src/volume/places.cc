@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/saturating.h"
 #include "file/extent_checksum.h"
 
 namespace zenfs {
@@ -23,6 +24,12 @@ bool StandsOnDevice(ZonedDevice& device, std::span<const ZoneInfo> report, const
   const std::uint64_t in_zone = extent.place - geometry.ZoneStart(zone);
   if (report[zone.value].WrittenBytes() < in_zone + extent.length) return false;
   return !geometry.volatile_cache || FitsChecksum(device, extent);
+}
+
+Status SumOfExtents::Add(std::span<const Extent> extents, const Geometry& geometry) {
+  for (const Extent& extent : extents) bytes_ = SaturatingSum(bytes_, extent.length);
+  if (bytes_ <= geometry.size_bytes()) return {};
+  return Fail(Code::kCorruption, "extents that were flushed and not synced have more bytes than the device");
 }
 
 bool CanBeLogZone(ZoneId zone, std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones) {

@@ -21,6 +21,17 @@ namespace zenfs {
 [[nodiscard]] bool StandsOnDevice(ZonedDevice& device, std::span<const ZoneInfo> report,
                                   const Extent& extent);
 
+// The bytes of extents whose checksums are read. No byte of the device has two of them, so a sum beyond its size is a forgery,
+// which would be read for hours.
+class SumOfExtents {
+ public:
+  // Errors: kCorruption, now and from then on, if all extents so far have more bytes than the device.
+  [[nodiscard]] Status Add(std::span<const Extent> extents, const Geometry& geometry);
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
+
 // True if the zone can be a log zone: it exists, is sequential, and is not a metadata zone. `report` covers all zones.
 [[nodiscard]] bool CanBeLogZone(ZoneId zone, std::span<const ZoneInfo> report,
                                 std::span<const ZoneId> metadata_zones);

@@ -160,6 +160,31 @@ TEST_F(VolumeFlushForgedTest, BadExtentsAreAppliedToNoState) {
             4);
 }
 
+// On a device with a volatile cache, the checksum of each extent is read.
+TEST_F(VolumeFlushForgedTest, ExtentsOfMoreBytesThanTheDeviceAreNotRead) {
+  constexpr std::uint64_t kBytes = 180 * 4096;
+  Open("1.sst");
+  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(kBytes)))));
+  ASSERT_TRUE(IsOk(file_->Sync()));
+  const DeviceOffset place = volume_->Layout("1.sst").value().extents.front().place;
+  Open("2.sst");
+  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
+  const FileId id = volume_->Stat("2.sst").value().id;
+  const Uuid volume = volume_->info().superblock.uuid;
+  Die();
+  SetExtents edit{.id = id, .from_offset = 0, .extents = {}, .size = 0};
+  for (; edit.size <= device_->geometry().size_bytes(); edit.size += kBytes)
+    edit.extents.push_back({.file_offset = edit.size, .place = place, .length = kBytes, .crc = 1});
+  Forge(volume, {{.order = 9, .uncommitted = edit}});
+  const auto mounted = Volume::Mount(Borrow(*device_), Options());
+  ASSERT_FALSE(mounted.has_value());
+  EXPECT_NE(mounted.error().ToString().find("more bytes than the device"), std::string::npos)
+      << mounted.error().ToString();
+  const auto checked = CheckVolume(*device_, {});
+  ASSERT_TRUE(IsOk(checked));
+  EXPECT_NE(FirstError(checked->findings)->text.find("more bytes than the device"), std::string::npos);
+}
+
 // On a drive each report is a command.
 TEST_F(VolumeFlushForgedTest, ManyExtentsOfAZoneCostAReaderOneReport) {
   constexpr std::uint64_t kExtents = 180;

@@ -84,6 +84,7 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
     all.flaws.insert_or_assign(
         id, Finding{.text = std::move(text), .paths = std::move(paths.whole), .more_paths = paths.others});
   };
+  SumOfExtents sum;
   for (const FlushedBytes& flushed : buffers.pieces()) {
     const OrphanedBytes& piece = flushed.piece;
     const auto record = piece.uncommitted ? committed.FindFile(piece.owner) : nullptr;
@@ -92,6 +93,7 @@ StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& bu
       continue;
     }
     Status sound = CheckFlushedExtents(*piece.uncommitted, committed, metadata_zones, geometry);
+    if (sound.ok()) sound = sum.Add(piece.uncommitted->extents, geometry);
     if (sound.ok() && std::ranges::any_of(piece.uncommitted->extents, is_lost)) {
       add_flaw(piece.owner, LostBeforeFlushedText(names.Describe(piece.owner), record->size,
                                                   piece.file_offset, piece.bytes.size()));
