@@ -46,6 +46,7 @@ Status LogTails::Update(const State& state, std::uint64_t version) {
 
 void LogTails::TakeZones(const State& state) {
   std::vector<Zone> taken;
+  taken.reserve(state.log_zones().size());  // from here on nothing fails for lack of memory
   auto known = zones_.begin();
   for (const auto& [id, allocated] : state.log_zones()) {
     if (id.value >= device_.geometry().zone_count) break;
