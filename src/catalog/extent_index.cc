@@ -35,9 +35,15 @@ void ExtentIndex::Update(std::span<const Edit> edits, std::span<const Extent> lo
     if (set == nullptr) continue;
     for (const Extent& extent : set->extents) entries_.insert({extent.place, set->id, extent.file_offset});
   }
-  for (const Extent& extent : lost) {
-    auto it = entries_.lower_bound(Entry{.place = extent.place});
-    while (it != entries_.end() && it->place == extent.place) {
+  // Of a damaged volume, thousands of extents may be at one place.
+  std::vector<DeviceOffset> places;
+  for (const Extent& extent : lost) places.push_back(extent.place);
+  std::ranges::sort(places);
+  const auto same = std::ranges::unique(places);
+  places.erase(same.begin(), same.end());
+  for (const DeviceOffset place : places) {
+    auto it = entries_.lower_bound(Entry{.place = place});
+    while (it != entries_.end() && it->place == place) {
       it = IsCommitted(*it, state) ? std::next(it) : entries_.erase(it);
     }
   }

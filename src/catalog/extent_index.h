@@ -4,7 +4,8 @@
 // Invariant: after each Update it contains exactly the extents of the state, even if a damaged volume has two extents
 // at one place.
 //
-// Cost: O(log n) time for each extent that a commit adds or drops, and about 64 bytes of memory for each extent.
+// Cost: O(log n) time for each extent that a commit adds or drops, and once for those that are at the same places; about 64
+// bytes of memory for each extent.
 // Threads: not thread-safe; the owner locks.
 #pragma once
 

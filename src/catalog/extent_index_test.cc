@@ -102,6 +102,19 @@ TEST_F(ExtentIndexTest, AnExtentThatMovesToAnotherFileBelongsToThatFile) {
   EXPECT_EQ(Files(), Ids{kOther});
 }
 
+// If each lost extent visited all others at its place, this would take minutes, with the catalog's lock held.
+TEST_F(ExtentIndexTest, ManyExtentsAtOnePlaceAreVisitedOnceForACommit) {
+  constexpr std::uint64_t kExtents = 30'000;
+  SetExtents all{.id = kFile, .from_offset = 0, .extents = {}, .size = kExtents * kBlock};
+  for (std::uint64_t i = 0; i < kExtents; ++i) all.extents.push_back(At(i, 7));
+  Commit({all});
+  all.extents.front() = At(0, 9);
+  Commit({all});
+  EXPECT_EQ(index_.entries().size(), kExtents);
+  Commit({SetExtents{.id = kFile, .from_offset = 0, .extents = {At(0, 9)}, .size = kBlock}});
+  EXPECT_EQ(index_.entries().size(), 1u);
+}
+
 TEST_F(ExtentIndexTest, OneOfTwoFilesAtOnePlaceIsDroppedAlone) {
   Commit({SetExtents{kFile, 0, {At(0, 30)}, kBlock}, SetExtents{kOther, 0, {At(0, 30)}, kBlock}});
   EXPECT_EQ(Files(), (Ids{kFile, kOther}));
