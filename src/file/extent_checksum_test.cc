@@ -50,6 +50,27 @@ TEST_F(ExtentChecksumTest, ALargeCutOfALongExtentReadsNothingAndLeavesNoChecksum
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
 }
 
+// A damaged or forged extent may claim terabytes of holes.
+TEST_F(ExtentChecksumTest, KnownZerosAreNotRead) {
+  class WithHole : public ForwardingDevice {
+   public:
+    using ForwardingDevice::ForwardingDevice;
+    std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+      return from.value < kLength ? 0 : length;
+    }
+  };
+  WithHole device(rig_.device);
+  const std::uint64_t data = 256 * kTestBlock;
+  const std::uint64_t hole = 3 * std::uint64_t{1} << 40;
+  const DeviceOffset behind(RoundUp(kLength, std::uint64_t{kTestBlock}));
+  const Extent zeros{kOffset, behind, hole, Crc32cOfZeros(hole)};
+  EXPECT_TRUE(FitsChecksum(device, zeros));
+  EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
+  const Extent bytes{kOffset, DeviceOffset(0), data, Sum(data)};
+  EXPECT_TRUE(FitsChecksum(device, bytes));
+  EXPECT_FALSE(FitsChecksum(device, Extent{kOffset, behind, hole, 1}));
+}
+
 TEST_F(ExtentChecksumTest, AnExtentWithDamageOnEitherSideOfTheCutIsNotDivided) {
   const std::uint64_t length = 250 * kTestBlock + 5;
   for (const std::uint64_t byte : {std::uint64_t{0}, length - 1, length, kLength - 1}) {
