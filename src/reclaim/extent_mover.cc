@@ -96,9 +96,7 @@ ExtentMover::Copy ExtentMover::NextCopy(const FileRecord& file, ZoneId zone) con
 }
 
 Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause) {
-  if (stopped_.load(std::memory_order_relaxed)) {
-    return Fail(Code::kShutdown, device_.name() + ": is being unmounted");
-  }
+  ZENFS_RETURN_IF_ERROR(CheckNotStopped());
   const auto check = [&](const FileRecord& now) -> Status {
     for (const Extent& front : copy.from) {
       if (Holds(now.extents, front)) continue;
@@ -129,11 +127,17 @@ Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& 
   return extents;
 }
 
+Status ExtentMover::CheckNotStopped() const {
+  if (!stopped_.load(std::memory_order_relaxed)) return {};
+  return Fail(Code::kShutdown, device_.name() + ": is being unmounted");
+}
+
 Status ExtentMover::SumPieces(const Extent& extent, const Pause& pause) {
   const bool fits = extent.length <= kWindowBytes;
   Buffer& buffer = fits ? window_ : piece_;
   std::uint32_t whole = 0;
   for (std::uint64_t at = 0; at < extent.length; at += kPieceBytes) {
+    ZENFS_RETURN_IF_ERROR(CheckNotStopped());
     const SteadyTime begin = SteadyNow();
     const std::uint64_t length = std::min(kPieceBytes, extent.length - at);
     const std::uint64_t in_buffer = fits ? at : 0;

@@ -73,6 +73,8 @@ class ExtentMover {
   Copy NextCopy(const FileRecord& file, ZoneId zone) const;
   // Returns the extents of the file after the commit.
   [[nodiscard]] Result<std::vector<Extent>> MoveCopy(const FileRecord& file, Copy& copy, const Pause& pause);
+  // kShutdown once Stop was called. For each piece, because the unmount waits.
+  [[nodiscard]] Status CheckNotStopped() const;
   [[nodiscard]] Status SumPieces(const Extent& extent, const Pause& pause);
   [[nodiscard]] Result<ByteView> ReadFront(const FileRecord& file, Extent& front);
   // Null if it is not known.

@@ -4,6 +4,7 @@
 
 #include "base/crc32c.h"
 #include "model/state.h"
+#include "zone/zone_test_rig.h"
 
 namespace zenfs {
 namespace {
@@ -110,6 +111,43 @@ TEST(ReplaceExtents, LengthsBeyondFourGiBAreNotTruncated) {
   const MovedExtents moved = ReplaceExtents(file, {from}, {to}, geometry);
   ASSERT_EQ(moved.all, std::vector<Extent>{to});
   ExpectApplies(file, moved);
+}
+
+// One file, which nobody has open.
+class OneFile final : public MovableFiles {
+ public:
+  explicit OneFile(FileRecord file) : file_(std::make_shared<const FileRecord>(std::move(file))) {}
+  Status WithFile(FileId, const std::function<Status(const FileRecord&)>& body) override {
+    return body(*file_);
+  }
+  Status CommitMoved(std::vector<Edit>) override { return {}; }
+  Status CheckRoomForExtents(std::size_t) const override { return {}; }
+  std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId) const override { return {file_}; }
+  bool NoteMoved(const FileRecord&, const std::vector<Extent>&) override { return true; }
+
+ private:
+  const std::shared_ptr<const FileRecord> file_;
+};
+
+// An extent may be as long as a zone, and an unmount waits for the mover.
+TEST(ExtentMoverTest, AStopEndsTheReadingOfALongExtent) {
+  constexpr std::uint64_t kBlocks = 4096;  // 16 pieces
+  ZoneTestRig rig(TestGeometry(4, kBlocks));
+  rig.Mount();
+  SinkCursor cursor;
+  auto extents = rig.WriteLive(cursor, Lifetime::kMedium, kBlocks);
+  ASSERT_TRUE(extents);
+  ASSERT_EQ(extents->size(), 1u);
+  extents->front().crc = Crc32c(rig.Bytes(kBlocks));
+  const ZoneId zone = rig.ZoneOf(extents->front());
+  OneFile files(File(*extents));
+  ExtentMover mover(rig.device, *rig.zones, *rig.sink, files);
+  const std::uint64_t before = rig.device.count(FaultyDevice::Command::kRead);
+  const Status moved = mover.MoveOut(zone, [&](std::chrono::nanoseconds) { mover.Stop(); });
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().code(), Code::kShutdown);
+  EXPECT_EQ(rig.device.count(FaultyDevice::Command::kRead), before + 1);
+  rig.zones->RemoveLive(*extents);
 }
 
 }  // namespace
