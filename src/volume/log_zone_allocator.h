@@ -20,7 +20,9 @@ class LogZoneAllocator final : public LogZoneAllocations {
   [[nodiscard]] Status MarkSync(ZoneId zone, std::uint64_t bytes) override {
     return commits_.Commit({MarkSyncZone{zone, bytes}});
   }
-  [[nodiscard]] Status Release(ZoneId zone) override { return commits_.Commit({ReleaseLogZones{{zone}}}); }
+  [[nodiscard]] Status Release(std::span<const ZoneId> zones) override {
+    return commits_.Commit({ReleaseLogZones{{zones.begin(), zones.end()}}});
+  }
 
  private:
   CommitPath& commits_;

@@ -237,6 +237,19 @@ TEST(LogSpaceReserveTest, ReclaimIsAskedToCleanAMostlyDeadZone) {
   EXPECT_EQ(cleaned->live.payload, 1U);
 }
 
+// After a mount, all log zones of a volume may be dead, and an unmount waits for their release.
+TEST(LogSpaceReserveTest, DeadZonesAreReleasedTogether) {
+  WalRig rig(TestGeometry(12, kBlocksAZone), 1);
+  rig.Mount(false);
+  std::vector<PlacedFrame> frames;
+  for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) frames.push_back(FillZone(rig, sequence));
+  for (PlacedFrame& frame : frames) Drop(rig, frame);
+  rig.log->MayRelease();
+  EXPECT_TRUE(rig.log->supply().ReleaseDead());
+  EXPECT_GE(rig.released().size(), 4u);
+  EXPECT_EQ(rig.release_commits(), 1u);
+}
+
 TEST(LogSpaceReserveTest, NothingIsReleasedOnceNothingCanBeCommittedAnyMore) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 1);
   rig.Mount(false);

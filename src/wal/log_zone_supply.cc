@@ -11,6 +11,8 @@ namespace {
 
 // Time to wait for an empty zone before the next search for dead ones.
 constexpr std::chrono::milliseconds kRetryAfter{200};
+// Zones in one commit. After a mount, all log zones of a volume may be dead.
+constexpr std::size_t kReleasedAtOnce = 1024;
 // Even if space is not short, a zone is worth cleaning when at most this share of it is live.
 constexpr std::uint64_t kLivePercent = 25;
 // If dead frames and padding in log zones exceed this share of the device, a zone is worth cleaning when
@@ -97,22 +99,32 @@ Status LogZoneSupply::AllocateOne(Deadline deadline, LogLoan loan) {
 bool LogZoneSupply::ReleaseDead() {
   const Transit transit(in_transit_);
   bool any = false;
-  for (const ZoneId zone : deps_.log_zones->TakeDead()) any = Release(zone) || any;
+  const std::vector<ZoneId> dead = deps_.log_zones->TakeDead();
+  for (std::size_t from = 0; from < dead.size(); from += kReleasedAtOnce) {
+    const auto some = std::span(dead).subspan(from, std::min(kReleasedAtOnce, dead.size() - from));
+    if (deps_.log_zones->phase() == LogZones::Phase::kStopped) {  // an unmount waits
+      for (const ZoneId zone : some) deps_.log_zones->EndRelease(zone, false);
+      continue;
+    }
+    any = Release(some) || any;
+  }
   return any;
 }
 
 bool LogZoneSupply::GiveBackReady(LogZones::Unwritten which) {
   const Transit transit(in_transit_);
   const std::optional<ZoneId> zone = deps_.log_zones->TakeUnwritten(which);
-  return zone && Release(*zone);
+  return zone && Release(std::span(&*zone, 1));
 }
 
-bool LogZoneSupply::Release(ZoneId zone) {
-  const Status released = deps_.allocations->Release(zone);
+bool LogZoneSupply::Release(std::span<const ZoneId> zones) {
+  const Status released = deps_.allocations->Release(zones);
   // If the metadata log is read-only, writes to the log end too. Callers that commit get the reason.
   if (!released.ok()) deps_.log_zones->NoteRefusal(released.error());
-  deps_.log_zones->EndRelease(zone, released.ok());
-  if (released.ok()) deps_.zones->ReturnLogZone(zone);
+  for (const ZoneId zone : zones) {
+    deps_.log_zones->EndRelease(zone, released.ok());
+    if (released.ok()) deps_.zones->ReturnLogZone(zone);
+  }
   return released.ok();
 }
 

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -34,7 +35,7 @@ class LogZoneAllocations {
   [[nodiscard]] virtual Result<LogZone> Allocate(ZoneId zone) = 0;
   // Tells later mounts that frames may be in the `bytes` behind the write pointer (MarkSyncZone).
   [[nodiscard]] virtual Status MarkSync(ZoneId zone, std::uint64_t bytes) = 0;
-  [[nodiscard]] virtual Status Release(ZoneId zone) = 0;
+  [[nodiscard]] virtual Status Release(std::span<const ZoneId> zones) = 0;
 };
 
 class LogZoneSupply {
@@ -71,7 +72,7 @@ class LogZoneSupply {
 
   void Work();
   bool TopUp();
-  bool Release(ZoneId zone);
+  bool Release(std::span<const ZoneId> zones);
 
   const Deps deps_;
   std::atomic<int> in_transit_{0};

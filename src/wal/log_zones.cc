@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <set>
 
 namespace zenfs {
 namespace {
@@ -43,8 +44,9 @@ std::vector<ZoneId> LogZones::CloseSpares() {
   std::ranges::copy_if(ready_, std::back_inserter(spares), [&](ZoneId id) { return room(id) != 0; });
   std::ranges::sort(spares, std::greater(), room);
   if (!IsAny(zones_, State::kCurrent) && !spares.empty()) spares.erase(spares.begin());
+  const std::set<ZoneId> closed(spares.begin(), spares.end());
+  std::erase_if(ready_, [&](ZoneId id) { return closed.contains(id); });
   for (const ZoneId spare : spares) {
-    std::erase(ready_, spare);
     zones_.at(spare).state = State::kClosed;
     zones_.at(spare).releasing = true;
   }

@@ -49,7 +49,7 @@ void SyncArea::Release() {
     if (state_ != State::kOpen) return;
   }
   if (!deps_.device->Reset(cursor_.zone).ok()) return;
-  IgnoreError(deps_.allocations->Release(cursor_.zone));
+  IgnoreError(deps_.allocations->Release(std::span(&cursor_.zone, 1)));
 }
 
 void SyncArea::Return(std::uint32_t number) {

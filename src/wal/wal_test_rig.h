@@ -122,10 +122,11 @@ class WalRig : public LogZoneAllocations {
     return allocated;
   }
   Status MarkSync(ZoneId zone, std::uint64_t bytes) override { return Commit({MarkSyncZone{zone, bytes}}); }
-  Status Release(ZoneId zone) override {
-    ZENFS_RETURN_IF_ERROR(Commit({ReleaseLogZones{{zone}}}));
+  Status Release(std::span<const ZoneId> zones) override {
+    ZENFS_RETURN_IF_ERROR(Commit({ReleaseLogZones{{zones.begin(), zones.end()}}}));
     MutexLock lock(mutex_);
-    released_.push_back(zone);
+    released_.insert(released_.end(), zones.begin(), zones.end());
+    ++release_commits_;
     changed_.NotifyAll();
     return {};
   }
@@ -133,6 +134,10 @@ class WalRig : public LogZoneAllocations {
     MutexLock lock(mutex_);
     allocations_to_fail_ = times;
     allocations_fail_with_ = code;
+  }
+  std::uint64_t release_commits() const {
+    MutexLock lock(mutex_);
+    return release_commits_;
   }
   std::uint64_t allocated() const {
     MutexLock lock(mutex_);
@@ -299,6 +304,7 @@ class WalRig : public LogZoneAllocations {
   Code allocations_fail_with_ GUARDED_BY(mutex_) = Code::kIo;
   std::uint64_t allocated_ GUARDED_BY(mutex_) = 0;
   std::vector<ZoneId> released_ GUARDED_BY(mutex_);
+  std::uint64_t release_commits_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace zenfs
