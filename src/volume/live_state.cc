@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/sync_point.h"
 #include "volume/file_names.h"
@@ -84,6 +85,7 @@ Result<std::uint64_t> LiveState::View::DeviceSizeOf(const std::shared_ptr<const 
 Result<LiveState::View::SizeAndTime> LiveState::View::Measure(
     const std::shared_ptr<const FileRecord>& record) {
   owner_.mutex_.AssertHeld();
+  if (const auto measured = measured_.find(record->id); measured != measured_.end()) return measured->second;
   if (!owner_.buffers_.PiecesOf(record->id).empty()) {
     ZENFS_ASSIGN_OR_RETURN(const auto file, owner_.FindLocked(record->id));
     if (file != nullptr) return SizeAndTime{file->size(), file->mtime_seconds()};
@@ -91,6 +93,21 @@ Result<LiveState::View::SizeAndTime> LiveState::View::Measure(
   if (record->shape == FileShape::kPlain) return SizeAndTime{record->size, record->mtime_seconds};
   ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const ReplayedLog> log, TailOf(record));
   return SizeAndTime{log->index.end(), log->mtime_seconds};
+}
+
+Status LiveState::View::MeasureTogether(std::span<const FileId> files) {
+  owner_.mutex_.AssertHeld();
+  std::vector<FileId> flushed;
+  std::ranges::copy_if(files, std::back_inserter(flushed), [this](FileId id) {
+    owner_.mutex_.AssertHeld();
+    return !owner_.buffers_.PiecesOf(id).empty();
+  });
+  ZENFS_ASSIGN_OR_RETURN(const auto found, owner_.FindAll(flushed));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != nullptr)
+      measured_.insert_or_assign(flushed[i], SizeAndTime{found[i]->size(), found[i]->mtime_seconds()});
+  }
+  return {};
 }
 
 Result<std::shared_ptr<const ReplayedLog>> LiveState::View::TailOf(

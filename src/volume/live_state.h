@@ -101,6 +101,8 @@ class LiveState {
       std::uint64_t mtime_seconds = 0;
     };
     [[nodiscard]] Result<SizeAndTime> Measure(const std::shared_ptr<const FileRecord>& record);
+    // Measures those of `files` that have flushed bytes, with one look for all. Measure then returns what was found.
+    [[nodiscard]] Status MeasureTogether(std::span<const FileId> files);
     // Bytes of the file on the device, including frames that are not sealed yet. Errors: those of a zone report.
     [[nodiscard]] Result<std::uint64_t> DeviceSizeOf(const std::shared_ptr<const FileRecord>& record);
     // Device bytes of the live frames of framed files, by zone. Errors: those of a zone report.
@@ -116,6 +118,7 @@ class LiveState {
     [[nodiscard]] Result<std::shared_ptr<const ReplayedLog>> TailOf(
         const std::shared_ptr<const FileRecord>& record);
     LiveState& owner_;
+    std::map<FileId, SizeAndTime> measured_;
   };
   // Updates the metadata and the flushed bytes, and runs `look` with the lock held. Errors: those of LogFollower::Refresh and of
   // `look`; kTimedOut if the writer changes the same files during each try.

@@ -105,7 +105,10 @@ Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path, Fi
       return known == kNoFile ? Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path))
                               : Fail(Code::kNotFound, fmt::format("{}: no such directory", path));
     }
-    const auto entries = directory->entries;  // a copy: StatOf may look at newer metadata
+    const auto entries = directory->entries;  // a copy: what follows may look at newer metadata
+    std::vector<FileId> ids;
+    for (const auto& [name, id] : entries) ids.push_back(id);
+    if (Status measured = view.MeasureTogether(ids); !measured.ok()) return measured;
     for (const auto& [name, id] : entries) {
       const Result<FileStat> stat = StatOf(view, id);
       if (!stat && stat.error().code() == Code::kNotFound) continue;
