@@ -45,6 +45,24 @@ class VolumeFlushForgedTest : public VolumeFlushTest {
     file << bytes << std::flush;
     ASSERT_TRUE(file.good());
   }
+
+  struct Left {
+    DeviceOffset place;  // of the synced bytes
+    FileId flushed;
+    Uuid volume;
+  };
+  // Syncs `bytes` to 1.sst, which have one extent, and flushes "flushed" to 2.sst. Then the process dies.
+  Left SyncFlushAndDie(std::size_t bytes) {
+    Open("1.sst");
+    EXPECT_TRUE(IsOk(file_->Append(AsBytes(Text(bytes)))));
+    EXPECT_TRUE(IsOk(file_->Sync()));
+    const DeviceOffset place = volume_->Layout("1.sst").value().extents.front().place;
+    Open("2.sst");
+    EXPECT_TRUE(IsOk(AppendAndFlush("flushed")));
+    const Left left{place, volume_->Stat("2.sst").value().id, volume_->info().superblock.uuid};
+    Die();
+    return left;
+  }
 };
 
 // The zone of the log would be reset once its frames are dead.
@@ -92,22 +110,12 @@ TEST_F(VolumeFlushForgedTest, NoExtentInALogZoneIsTakenOver) {
 }
 
 TEST_F(VolumeFlushForgedTest, ExtentsThatContradictTheirFileAreLeftOutOfACheck) {
-  Open("1.sst");
-  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(4096)))));
-  ASSERT_TRUE(IsOk(file_->Sync()));
-  const auto layout = volume_->Layout("1.sst");
-  ASSERT_TRUE(IsOk(layout));
-  Open("2.sst");
-  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
-  const auto stat = volume_->Stat("2.sst");
-  ASSERT_TRUE(IsOk(stat));
-  const Uuid volume = volume_->info().superblock.uuid;
-  Die();
-  const Extent extent{
-      .file_offset = 0, .place = layout->extents.front().place, .length = 4096, .crc = std::nullopt};
-  Forge(volume,
-        {{.order = 9,
-          .uncommitted = SetExtents{.id = stat->id, .from_offset = 0, .extents = {extent}, .size = 5000}}});
+  const Left left = SyncFlushAndDie(4096);
+  const Extent extent{.file_offset = 0, .place = left.place, .length = 4096, .crc = std::nullopt};
+  Forge(
+      left.volume,
+      {{.order = 9,
+        .uncommitted = SetExtents{.id = left.flushed, .from_offset = 0, .extents = {extent}, .size = 5000}}});
   const auto checked = CheckVolume(*device_, {.read_data = true, .progress = {}});
   ASSERT_TRUE(IsOk(checked));
   EXPECT_EQ(std::ranges::count(checked->findings, Severity::kError, &Finding::severity), 1);
@@ -163,15 +171,7 @@ TEST_F(VolumeFlushForgedTest, BadExtentsAreAppliedToNoState) {
 // On a device with a volatile cache, the checksum of each extent is read.
 TEST_F(VolumeFlushForgedTest, ExtentsOfMoreBytesThanTheDeviceAreNotRead) {
   constexpr std::uint64_t kBytes = 180 * 4096;
-  Open("1.sst");
-  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(kBytes)))));
-  ASSERT_TRUE(IsOk(file_->Sync()));
-  const DeviceOffset place = volume_->Layout("1.sst").value().extents.front().place;
-  Open("2.sst");
-  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
-  const FileId id = volume_->Stat("2.sst").value().id;
-  const Uuid volume = volume_->info().superblock.uuid;
-  Die();
+  const auto [place, id, volume] = SyncFlushAndDie(kBytes);
   SetExtents edit{.id = id, .from_offset = 0, .extents = {}, .size = 0};
   for (; edit.size <= device_->geometry().size_bytes(); edit.size += kBytes)
     edit.extents.push_back({.file_offset = edit.size, .place = place, .length = kBytes, .crc = 1});
@@ -189,21 +189,10 @@ TEST_F(VolumeFlushForgedTest, ExtentsOfMoreBytesThanTheDeviceAreNotRead) {
 TEST_F(VolumeFlushForgedTest, ManyExtentsOfAZoneCostAReaderOneReport) {
   constexpr std::uint64_t kExtents = 180;
   constexpr std::uint64_t kBlock = 4096;
-  Open("1.sst");
-  ASSERT_TRUE(IsOk(file_->Append(AsBytes(Text(kExtents * kBlock)))));
-  ASSERT_TRUE(IsOk(file_->Sync()));
-  const auto layout = volume_->Layout("1.sst");
-  ASSERT_TRUE(IsOk(layout));
-  Open("2.sst");
-  ASSERT_TRUE(IsOk(AppendAndFlush("flushed")));
-  const auto stat = volume_->Stat("2.sst");
-  ASSERT_TRUE(IsOk(stat));
-  const Uuid volume = volume_->info().superblock.uuid;
-  Die();
-  SetExtents edit{.id = stat->id, .from_offset = 0, .size = kExtents * kBlock};
+  const auto [first, id, volume] = SyncFlushAndDie(kExtents * kBlock);
+  SetExtents edit{.id = id, .from_offset = 0, .size = kExtents * kBlock};
   for (std::uint64_t at = 0; at < edit.size; at += kBlock) {
-    const DeviceOffset place = layout->extents.front().place + at;
-    edit.extents.push_back({.file_offset = at, .place = place, .length = kBlock, .crc = std::nullopt});
+    edit.extents.push_back({.file_offset = at, .place = first + at, .length = kBlock, .crc = std::nullopt});
   }
   Forge(volume, {{.order = 9, .uncommitted = edit}});
   WatchedDevice watched(Borrow(*device_));
