@@ -28,9 +28,9 @@ std::string Renamed(std::string_view name, std::string_view prefix, std::string_
   return fmt::format("{}{}", other, numbers);
 }
 
-std::unexpected<Error> NoNamespace(const std::string& path) {
+std::unexpected<Error> NoNamespace(const std::string& path, int os_errno = 0) {
   return Fail(Code::kInvalidArgument,
-              fmt::format("{} is not the character device of an NVMe namespace", path));
+              fmt::format("{} is not the character device of an NVMe namespace", path), os_errno);
 }
 
 // A device may name any path of the host as that of its other part, and to open a pipe or another device may wait or have effects.
@@ -58,10 +58,7 @@ Result<NvmeNamespace> OpenNamespace(const std::string& path, int flags) {
   NvmeNamespace opened;
   opened.name = path;
   ZENFS_ASSIGN_OR_RETURN(opened.commands, OpenCharacterNode(path, flags));
-  if (nvme_get_nsid(opened.commands.get(), &opened.id) != 0) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("{} is not the character device of an NVMe namespace", path), errno);
-  }
+  if (nvme_get_nsid(opened.commands.get(), &opened.id) != 0) return NoNamespace(path, errno);
   ZENFS_ASSIGN_OR_RETURN(opened.facts, IdentifyNamespace(path, opened.commands.get(), opened.id));
   return opened;
 }
