@@ -63,6 +63,8 @@ Result<DeviceOptions> ParseOptions(std::string_view options, std::string_view te
 
 }  // namespace
 
+std::span<const std::string_view> DeviceKinds() { return kKinds; }
+
 Result<DeviceUri> ParseDeviceUri(std::string_view text) {
   std::string_view rest = text;
   if (rest.starts_with(kScheme)) {

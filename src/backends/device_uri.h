@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,9 @@ struct DeviceUri {
   std::string target;     // the part after the colon, never empty
   DeviceOptions options;  // in the order given, no key twice; a bare key has the value ""
 };
+
+// All kinds.
+[[nodiscard]] std::span<const std::string_view> DeviceKinds();
 
 // Errors: kInvalidArgument; the text has the accepted form.
 [[nodiscard]] Result<DeviceUri> ParseDeviceUri(std::string_view text);

@@ -81,8 +81,8 @@ void Register(rocksdb::ObjectLibrary& library, const rocksdb::FactoryFunc<Object
   Pattern scheme("zenfs", /*optional=*/true);
   for (const char* const name : {"ZenFS", "Zenfs", "zenFS", "ZENFS"}) scheme.AnotherName(name);
   library.AddFactory<Object>(scheme.AddSeparator(":", /*at_least_one=*/false), RefuseMisspelt<Object>);
-  Pattern kind("emu", /*optional=*/false);
-  for (const char* const name : {"dev", "nvme", "zonefs", "uuid"}) kind.AnotherName(name);
+  Pattern kind(std::string(DeviceKinds().front()), /*optional=*/false);
+  for (const std::string_view name : DeviceKinds().subspan(1)) kind.AnotherName(std::string(name));
   library.AddFactory<Object>(kind.AddSeparator(":", /*at_least_one=*/false), RefuseMisspelt<Object>);
 }
 
