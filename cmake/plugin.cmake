@@ -17,7 +17,9 @@ function(zenfs_add_plugin)
   # Named as needed whatever the linker thinks: every process under a preload loads this library, and without
   # librocksdb in it would die of undefined symbols. Never unloaded: RocksDB keeps pointers to our factories.
   set(exports ${PROJECT_SOURCE_DIR}/src/rocksdb_plugin/libzenfs.map)
-  add_library(zenfs_plugin SHARED)
+  set(preloaded ${ZENFS_PRELOADED_rocksdb_plugin})
+  list(TRANSFORM preloaded PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  add_library(zenfs_plugin SHARED ${preloaded})
   set_target_properties(zenfs_plugin PROPERTIES
     OUTPUT_NAME zenfs LINK_DEPENDS ${exports} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(zenfs_plugin PRIVATE zenfs_rocksdb_plugin zenfs_flags)
@@ -87,6 +89,12 @@ function(zenfs_add_plugin_tests)
   set_target_properties(zenfs_default_env PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(zenfs_default_env PRIVATE zenfs_rocksdb ${CMAKE_DL_LIBS} zenfs_flags)
 
+  # A program that has no setting for a file system, with the shared and with the static RocksDB.
+  add_executable(zenfs_put_and_get ${PROJECT_SOURCE_DIR}/tests/rocksdb/put_and_get.cc)
+  target_link_libraries(zenfs_put_and_get PRIVATE zenfs_rocksdb zenfs_flags)
+  add_executable(zenfs_put_and_get_static ${PROJECT_SOURCE_DIR}/tests/rocksdb/put_and_get.cc)
+  target_link_libraries(zenfs_put_and_get_static PRIVATE librocksdb.a snappy z bz2 lz4 zstd zenfs_flags)
+
   zenfs_python_test(rocksdb_suites tests/rocksdb_suites/suites_test.py)
   zenfs_python_test(stress_verdicts tests/rocksdb_stress/stress_test.py)
   set(environment
@@ -96,5 +104,10 @@ function(zenfs_add_plugin_tests)
     LOAD_AT_RUN_TIME=$<TARGET_FILE:zenfs_load_at_run_time>
     SANITIZE=${ZENFS_SANITIZE})
   zenfs_python_test(preload tests/rocksdb/preload_test.py ENVIRONMENT ${environment})
-  set_tests_properties(preload PROPERTIES TIMEOUT 600)
+  list(APPEND environment
+    ZENFS=$<TARGET_FILE:zenfs_cli>
+    PUT_AND_GET=$<TARGET_FILE:zenfs_put_and_get>
+    PUT_AND_GET_STATIC=$<TARGET_FILE:zenfs_put_and_get_static>)
+  zenfs_python_test(default_device tests/rocksdb/default_device_test.py ENVIRONMENT ${environment})
+  set_tests_properties(preload default_device PROPERTIES TIMEOUT 600)
 endfunction()

@@ -1,5 +1,8 @@
 # Sources of the RocksDB plugin, src/rocksdb_plugin. The rest is in sources.cmake.
 set(ZENFS_SOURCES_rocksdb_plugin
+  rocksdb_plugin/bound_directories.cc
+  rocksdb_plugin/default_device.cc
+  rocksdb_plugin/default_file_system.cc
   rocksdb_plugin/directory_handle.cc
   rocksdb_plugin/environments.cc
   rocksdb_plugin/file_system_of_uri.cc
@@ -21,6 +24,12 @@ set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/zenfs_file_system_names.cc
   rocksdb_plugin/zenfs_file_system_open.cc
 )
+# In libzenfs.so alone: functions that take the place of others in the whole process.
+set(ZENFS_PRELOADED_rocksdb_plugin
+  rocksdb_plugin/default_env.cc
+  rocksdb_plugin/hidden_rocksdb.cc
+)
+
 set(ZENFS_TESTS_rocksdb_plugin
   rocksdb_plugin/file_readahead_test.cc
   rocksdb_plugin/logger_test.cc

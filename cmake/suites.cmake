@@ -73,6 +73,8 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/aux_names_test.cc
   rocksdb/aux_path_test.cc
   rocksdb/database_test.cc
+  rocksdb/default_device_test.cc
+  rocksdb/default_database_test.cc
   rocksdb/file_times_test.cc
   rocksdb/fault_test.cc
   rocksdb/async_read_test.cc

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "backends/open_device.h"
-#include "base/printable.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
+#include "rocksdb_plugin/print_line.h"
 #include "volume/mount_table.h"
 
 namespace zenfs {
@@ -25,8 +23,7 @@ Result<MountOptions> MountOptionsOf(DeviceUri uri) {
 
 // A read-only mount writes no LOG, and the program's own log is not known here.
 void PrintNotices(const Volume& volume) {
-  for (const std::string& notice : volume.notices())
-    std::fprintf(stderr, "ZenFS: %s\n", Printable(notice).c_str());
+  for (const std::string& notice : volume.notices()) PrintLine(notice);
 }
 
 // Shared mounts are known by the names of their devices, and another file may have been put at a name since.

@@ -1,6 +1,5 @@
 #include "rocksdb_plugin/registration.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -91,26 +90,10 @@ void RegisterFactories(rocksdb::ObjectLibrary& library) {
   Register<rocksdb::Env>(library, FindEnv);
 }
 
-// If a process has two RocksDBs, our calls may be bound to either: functions with strings in their
-// signature to the one with our ABI of strings, all others to the first.
-bool CallsReachOneRocksDb() {
-  Dl_info version{};
-  Dl_info library{};
-  return dladdr(reinterpret_cast<const void*>(&rocksdb::GetRocksVersionAsString), &version) != 0 &&
-         dladdr(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default), &library) != 0 &&
-         version.dli_fbase == library.dli_fbase;
-}
-
-std::optional<std::string> ReasonToDecline() {
-  if (CallsReachOneRocksDb()) return VersionMismatch(rocksdb::GetRocksVersionAsString(/*with_patch=*/true));
-  return "zenfs: built for RocksDB " + CompiledRocksVersion() +
-         ", but this process runs another one beside it; use the libzenfs.so built for that";
-}
-
 // Runs when the library is loaded, so there is no caller to return an error to. Calls no other
 // function of a RocksDB for which this library was not compiled: its classes have another layout.
 void RegisterOrDecline() {
-  if (auto reason = ReasonToDecline()) {
+  if (auto reason = ReasonNotToServe()) {
     reason->push_back('\n');
     [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, reason->data(), reason->size());
     return;

@@ -95,6 +95,9 @@ inline std::string_view MetadataAtOpen([[maybe_unused]] const FileOptions& optio
 // their virtual tables differ, so no other function of that RocksDB may be called.
 [[nodiscard]] std::optional<std::string> VersionMismatch(std::string_view running);
 
+// Why this library must not serve the RocksDB of this process: VersionMismatch, or two of them. Nothing if it may.
+[[nodiscard]] std::optional<std::string> ReasonNotToServe();
+
 // The version of the headers: "7.8.3".
 [[nodiscard]] std::string CompiledRocksVersion();
 

@@ -1,0 +1,152 @@
+// rocksdb::Env::Default() and rocksdb::FileSystem::Default() of a process with a default device (default_device.h): a library that
+// is preloaded, or linked before RocksDB, defines them first. Without ZENFS_DEFAULT_URI they are RocksDB's own.
+//
+// RocksDB's own are made first, and asked for by what makes ours. When the process ends, they come back just before RocksDB's own Env is
+// destroyed: its destructor compares itself with the default. What is destroyed before still has ours, because it was made later.
+//
+// Threads: any; the first caller makes the file system, others wait for it. Nothing is mounted here.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/environment.h"
+#include "rocksdb/utilities/object_registry.h"
+#include "rocksdb_plugin/default_device.h"
+#include "rocksdb_plugin/default_file_system.h"
+#include "rocksdb_plugin/print_line.h"
+#include "rocksdb_plugin/rocksdb_version.h"
+
+namespace zenfs {
+
+namespace {
+
+std::atomic<bool> own_env_is_going{false};
+thread_local bool making = false;
+
+struct Defaults {
+  std::shared_ptr<rocksdb::FileSystem> file_system;
+  std::unique_ptr<rocksdb::Env> env;
+};
+
+[[noreturn]] void End(std::string_view reason) {
+  PrintLine(reason);
+  std::_Exit(EXIT_FAILURE);
+}
+
+const void* ObjectOf(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+// Where a call from `caller` would go without this library.
+struct OwnDefinition {
+  void* function = nullptr;
+  bool is_ours = true;  // defined by the RocksDB that this library is linked with
+};
+
+// A library with a RocksDB of its own means that one. It can be one that nobody else sees, such as Java's.
+OwnDefinition FindOwnDefinition(const char* symbol, const void* caller) {
+  Dl_info info{};
+  const void* const this_library = ObjectOf(reinterpret_cast<const void*>(&ObjectOf));
+  if (dladdr(caller, &info) != 0 && info.dli_fbase != this_library) {
+    if (void* const library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+      void* const found = dlsym(library, symbol);
+      dlclose(library);
+      if (found != nullptr && ObjectOf(found) == info.dli_fbase)
+        return {found,
+                info.dli_fbase == ObjectOf(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default))};
+    }
+  }
+  if (void* const next = dlsym(RTLD_NEXT, symbol)) return {next};
+  End(std::string("no RocksDB of this process defines ") + symbol);
+}
+
+// For one of the two functions. Most calls come from the same few places.
+class OwnDefinitions {
+ public:
+  explicit OwnDefinitions(const char* symbol) : symbol_(symbol) {}
+
+  const OwnDefinition& For(const void* caller) {
+    if (caller != caller_) {
+      last_ = FindOwnDefinition(symbol_, caller);
+      caller_ = caller;
+    }
+    return last_;
+  }
+
+ private:
+  const char* const symbol_;
+  const void* caller_ = nullptr;
+  OwnDefinition last_;
+};
+
+thread_local OwnDefinitions own_envs("_ZN7rocksdb3Env7DefaultEv");
+thread_local OwnDefinitions own_file_systems("_ZN7rocksdb10FileSystem7DefaultEv");
+
+rocksdb::Env* OwnEnv(const void* caller) {
+  return reinterpret_cast<rocksdb::Env* (*)()>(own_envs.For(caller).function)();
+}
+
+std::shared_ptr<rocksdb::FileSystem> OwnFileSystem(const void* caller) {
+  return reinterpret_cast<std::shared_ptr<rocksdb::FileSystem> (*)()>(
+      own_file_systems.For(caller).function)();
+}
+
+// Null without a default device. Kept to the end of the process, like RocksDB's own.
+const Defaults* Make(const void* caller) {
+  Result<std::optional<DefaultDevice>> device = DefaultDeviceOfEnvironment();
+  if (device && !device->has_value()) return nullptr;
+  if (const auto reason = ReasonNotToServe())
+    End(reason->substr(std::string_view("zenfs: ").size()) +
+        "; ZENFS_DEFAULT_URI is set, so the program ends here");
+  making = true;
+  OwnEnv(caller);
+  std::atexit([] { own_env_is_going = true; });
+  Result<DefaultDevice> usable = device ? Result<DefaultDevice>(**std::move(device)) : Fail(device.error());
+  if (!usable) PrintLine(usable.error().ToString());
+  auto defaults = std::make_unique<Defaults>();
+  defaults->file_system = std::make_shared<DefaultFileSystem>(std::move(usable), OwnFileSystem(caller));
+  defaults->env = rocksdb::NewCompositeEnv(defaults->file_system);
+  making = false;
+  return defaults.release();
+}
+
+// Null if RocksDB's own are the defaults.
+const Defaults* Current(const void* caller) {
+  if (making || own_env_is_going) return nullptr;
+  static const Defaults* const defaults = Make(caller);
+  if (defaults == nullptr || own_envs.For(caller).is_ours) return defaults;
+  // Another RocksDB can't use our classes, and must not write to the host instead.
+  End(
+      fmt::format("built for RocksDB {}, but this process has another one as well; ZENFS_DEFAULT_URI is set, "
+                  "so the program ends here; use the "
+                  "libzenfs.so built for that",
+                  CompiledRocksVersion()));
+}
+
+}  // namespace
+
+}  // namespace zenfs
+
+namespace rocksdb {
+
+[[gnu::visibility("default"), gnu::noinline]] Env* Env::Default() {
+  const void* const caller = __builtin_return_address(0);
+  const zenfs::Defaults* const ours = zenfs::Current(caller);
+  return ours != nullptr ? ours->env.get() : zenfs::OwnEnv(caller);
+}
+
+[[gnu::visibility("default"), gnu::noinline]] std::shared_ptr<FileSystem> FileSystem::Default() {
+  const void* const caller = __builtin_return_address(0);
+  const zenfs::Defaults* const ours = zenfs::Current(caller);
+  return ours != nullptr ? ours->file_system : zenfs::OwnFileSystem(caller);
+}
+
+}  // namespace rocksdb

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Unmodified programs that open databases by a path, on a default device: ZENFS_DEFAULT_URI and LD_PRELOAD=libzenfs.so.
+Each runs on the host as well, and both must give the same. ctest names the files in the environment."""
+
+import filecmp
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PLUGIN = os.environ.get("LIBZENFS", "")
+ZENFS = os.environ.get("ZENFS", "")
+SHARED = os.environ.get("PUT_AND_GET", "")
+STATIC = os.environ.get("PUT_AND_GET_STATIC", "")
+SKIP = 77  # what ctest takes for "could not run"
+
+
+class DefaultDeviceTest(unittest.TestCase):
+    def setUp(self):
+        self.top = tempfile.mkdtemp(prefix="zenfs-default-")
+        self.addCleanup(shutil.rmtree, self.top)
+        self.image = os.path.join(self.top, "device.img")
+        self.host = os.path.join(self.top, "host")
+        os.mkdir(self.host)
+        subprocess.run([os.environ["MAKE_VOLUME"], self.image], check=True)
+        self.uri = "zenfs://emu:" + self.image
+
+    def environment(self, **more):
+        base = {name: value for name, value in os.environ.items() if not name.startswith(("LD_PRELOAD", "ZENFS_"))}
+        settings = {"LD_PRELOAD": PLUGIN, "ZENFS_DEFAULT_URI": self.uri, "ZENFS_DEFAULT_PREFIX": self.host, **more}
+        return {**base, **{name: value for name, value in settings.items() if value is not None}}
+
+    def run_with(self, *command, check=True, cwd=None, **more):
+        """Runs a command on the default device; `name=None` unsets a variable."""
+        result = subprocess.run(command, env=self.environment(**more), capture_output=True, text=True, timeout=300,
+                                cwd=cwd or self.host)
+        if check and result.returncode != 0:
+            raise AssertionError(f"{' '.join(command)} ended with {result.returncode}\n{result.stdout}{result.stderr}")
+        return result
+
+    def run_on_host(self, *command, cwd, check=True):
+        return self.run_with(*command, cwd=cwd, check=check, LD_PRELOAD=None, ZENFS_DEFAULT_URI=None,
+                             ZENFS_DEFAULT_PREFIX=None)
+
+    def on_volume(self):
+        """Paths of all files in the volume."""
+        listed = subprocess.run([ZENFS, "list", f"--emu={self.image}", "--recursive", "--json"], capture_output=True,
+                                text=True, check=True).stdout
+        return listed
+
+    def assert_only_markers(self, directory):
+        for path, _, files in os.walk(directory):
+            self.assertLessEqual(set(files), {"ZENFS"}, path)
+
+    def test_a_program_without_settings_keeps_its_database_in_the_volume(self):
+        self.assertIn("NotFound", self.run_with(SHARED, "db", "k", "one").stdout)
+        self.assertEqual(self.run_with(SHARED, os.path.join(self.host, "db"), "k", "two").stdout, "one\n")
+        self.assertEqual(self.run_with(SHARED, "../host/./db", "k", "three").stdout, "two\n")
+        self.assert_only_markers(self.host)
+        self.assertIn("CURRENT", self.on_volume())
+
+    def test_other_paths_are_the_hosts(self):
+        outside = os.path.join(self.top, "outside")
+        self.run_with(SHARED, outside, "k", "one")
+        self.assertIn("CURRENT", os.listdir(outside))
+        self.assertEqual(self.run_with(SHARED, outside, "k", "two", LD_PRELOAD=None).stdout, "one\n")
+
+    def test_without_a_prefix_all_paths_are_the_volumes(self):
+        self.run_with(SHARED, "db", "k", "one", ZENFS_DEFAULT_PREFIX=None)
+        self.assertEqual(self.run_with(SHARED, "db", "k", "two", ZENFS_DEFAULT_PREFIX=None).stdout, "one\n")
+        self.assert_only_markers(self.host)
+
+    def test_a_wiped_database_is_empty_after_any_order_of_wipes_kills_and_restarts(self):
+        database = os.path.join(self.host, "db")
+        wipes = [lambda: shutil.rmtree(database), lambda: os.unlink(os.path.join(database, "ZENFS")),
+                 lambda: (shutil.rmtree(database), os.mkdir(database))]
+        for number, wipe in enumerate(wipes):
+            for killed in (False, True):
+                self.run_with(SHARED, "db", "stale", "x")
+                if killed:
+                    filler = subprocess.Popen(["db_bench", "--benchmarks=fillseq", "--num=100000000", f"--db={database}",
+                                               "--use_existing_db=1"], env=self.environment(), cwd=self.host,
+                                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    while "000" not in self.on_volume() and filler.poll() is None:
+                        pass
+                    filler.send_signal(signal.SIGKILL)
+                    filler.wait()
+                wipe()
+                again = self.run_with(SHARED, "db", "stale", "y")
+                self.assertIn("NotFound", again.stdout, f"wipe {number}, killed {killed}")
+                self.assertIn("was removed or emptied on the host", again.stderr)
+                self.assertEqual(self.run_with(SHARED, "db", "stale", "z").stdout, "y\n")
+                shutil.rmtree(database)
+
+    def test_a_killed_program_finds_its_synced_records(self):
+        for program in (SHARED,):
+            self.run_with(program, "db", "before", "x")
+        bench = subprocess.Popen(["db_bench", "--benchmarks=fillseq", "--num=100000000", "--sync=1", f"--db={self.host}/db",
+                                  "--use_existing_db=1"], env=self.environment(), stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        while self.on_volume().count(".log") < 1 and bench.poll() is None:
+            pass
+        bench.send_signal(signal.SIGKILL)
+        bench.wait()
+        self.assertEqual(self.run_with(SHARED, "db", "before", "y").stdout, "x\n")
+
+    def test_bad_settings_end_with_one_line_and_write_nothing(self):
+        text = os.path.join(self.top, "text")
+        with open(text, "w", encoding="ascii") as file:
+            file.write("hello\n")
+        below = os.path.join(self.host, "below")
+        os.mkdir(below)
+        cases = [({"ZENFS_DEFAULT_URI": "zenfs://emu:/nonexistent"}, "/nonexistent"),
+                 ({"ZENFS_DEFAULT_URI": f"zenfs://emu:{text}"}, text),
+                 ({"ZENFS_DEFAULT_URI": "zenfs:/emu:x"}, "the form is zenfs://dev:NAME"),
+                 ({"ZENFS_DEFAULT_URI": self.uri + "?speed:11"}, "speed"),
+                 ({"ZENFS_DEFAULT_URI": None}, "ZENFS_DEFAULT_URI is not"),
+                 ({"ZENFS_DEFAULT_PREFIX": "host"}, "not an absolute path"),
+                 ({"ZENFS_DEFAULT_PREFIX": "/nonexistent"}, "/nonexistent"),
+                 ({"ZENFS_DEFAULT_PREFIX": text}, "not a directory"),
+                 ({"ZENFS_DEFAULT_PREFIX": f"{self.host}:{below}"}, "one is in the other"),
+                 ({"ZENFS_DEFAULT_PREFIX": ":"}, "names no directory")]
+        for settings, reason in cases:
+            refused = self.run_with(SHARED, "db", "k", "v", check=False, **settings)
+            self.assertEqual(refused.returncode, 1, settings)
+            first = refused.stderr.splitlines()[0]
+            self.assertTrue(first.startswith("ZenFS: "), first)
+            self.assertIn(reason, first)
+            self.assertFalse(set(os.listdir(self.host)) - {"below", "db"})
+            self.assertEqual(os.listdir(os.path.join(self.host, "db")) if os.path.exists(
+                os.path.join(self.host, "db")) else [], [], settings)
+
+    def test_the_second_of_two_programs_is_told_who_has_the_volume(self):
+        with subprocess.Popen(["db_bench", "--benchmarks=fillseq", "--num=100000000", f"--db={self.host}/db"],
+                              env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+            try:
+                while "CURRENT" not in self.on_volume():
+                    self.assertIsNone(first.poll())
+                second = self.run_with(SHARED, "other", "k", "v", check=False)
+                self.assertEqual(second.returncode, 1)
+                self.assertIn(f"process {first.pid}", second.stderr)
+                self.assertIn("?ro", second.stderr)
+                self.assertFalse(os.path.exists(os.path.join(self.host, "other", "CURRENT")))
+                reader = self.run_with("ldb", f"--db={self.host}/db", "scan", "--max_keys=1",
+                                       ZENFS_DEFAULT_URI=self.uri + "?ro")
+                self.assertEqual(reader.returncode, 0)
+            finally:
+                first.kill()
+
+    def test_an_unreachable_rocksdb_is_named_at_the_end_and_refused_if_required(self):
+        told = self.run_with(STATIC, "db", "k", "v")
+        self.assertEqual(told.stderr.count("\n"), 1)
+        self.assertIn("ZENFS_DEFAULT_URI had no effect", told.stderr)
+        self.assertIn(STATIC, told.stderr)
+        refused = self.run_with(STATIC, "required", "k", "v", check=False, ZENFS_REQUIRED="1")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("ZENFS_REQUIRED", refused.stderr)
+        self.assertNotIn("CURRENT", os.listdir(os.path.join(self.host, "required")))
+        outside = os.path.join(self.top, "outside")
+        self.run_with(STATIC, outside, "k", "v", ZENFS_REQUIRED="1")
+        self.run_with(SHARED, "reached", "k", "v", ZENFS_REQUIRED="1")
+        self.assertEqual(self.run_with(STATIC, outside, "k", "v", ZENFS_DEFAULT_URI=None, ZENFS_DEFAULT_PREFIX=None).stderr,
+                         "")
+
+    def test_programs_without_rocksdb_do_not_notice(self):
+        for command in (["ls", "/"], ["sh", "-c", "echo out; true | cat"], [sys.executable, "-c", "print(1)"]):
+            result, without = self.run_with(*command), self.run_on_host(*command, cwd=self.host)
+            self.assertEqual((result.stdout, result.stderr), (without.stdout, without.stderr))
+
+    # --- unmodified programs of the distribution ---
+
+    def test_ldb_and_sst_dump(self):
+        model = os.path.join(self.top, "model")
+        os.mkdir(model)
+        commands = [["ldb", "--db=db", "--create_if_missing", "put", "apple", "red"], ["ldb", "--db=db", "put", "pear", "green"],
+                    ["ldb", "--db=db", "compact"], ["ldb", "--db=db", "scan"], ["ldb", "--db=db", "delete", "apple"],
+                    ["ldb", "--db=db", "scan"], ["ldb", "--db=db", "checkpoint", "--checkpoint_dir=copy"],
+                    ["ldb", "--db=copy", "scan"], ["ldb", "--db=db", "backup", "--backup_dir=backup"],
+                    ["ldb", "--db=restored", "restore", "--backup_dir=backup"], ["ldb", "--db=restored", "scan"],
+                    ["ldb", "--db=db", "drop_column_family", "none"]]
+        for command in commands:
+            ours, hosts = self.run_with(*command, check=False), self.run_on_host(*command, cwd=model, check=False)
+            self.assertEqual((ours.returncode, ours.stdout), (hosts.returncode, hosts.stdout), command)
+        self.assert_only_markers(self.host)
+        dumped = self.run_with("sst_dump", "--file=restored", "--command=scan", check=False)
+        self.assertIn("pear", dumped.stdout)
+
+    def test_db_bench(self):
+        model = os.path.join(self.top, "model")
+        os.mkdir(model)
+        command = ["db_bench", "--benchmarks=fillrandom,compact,readrandom", "--num=20000", "--seed=1", "--db=db",
+                   "--value_size=100", "--compression_type=none", "--threads=1"]
+        self.run_with(*command)
+        self.run_on_host(*command, cwd=model)
+        scan = ["ldb", "--db=db", "scan", "--hex"]
+        ours, hosts = self.run_with(*scan).stdout, self.run_on_host(*scan, cwd=model).stdout
+        self.assertEqual(ours, hosts)
+        self.assertGreater(ours.count("\n"), 10000)
+        self.assert_only_markers(self.host)
+
+    def test_sortmerna(self):
+        rng = random.Random(1)
+        bases = lambda count: "".join(rng.choices("ACGT", k=count))
+        references = [bases(1500) for _ in range(20)]
+        files = {"references.fa": "".join(f">r{i}\n{text}\n" for i, text in enumerate(references)), "reads.fa": ""}
+        for i in range(200):
+            start = rng.randrange(1400)
+            files["reads.fa"] += f">q{i}\n{rng.choice(references)[start:start + 100] if i % 3 else bases(100)}\n"
+        model = os.path.join(self.top, "model")
+        os.mkdir(model)
+        for directory in (self.host, model):
+            for name, text in files.items():
+                with open(os.path.join(directory, name), "w", encoding="ascii") as file:
+                    file.write(text)
+        command = ["sortmerna", "--ref", "references.fa", "--reads", "reads.fa", "--workdir", "work", "--fastx", "--blast", "1",
+                   "--threads", "2"]
+        self.run_on_host(*command, cwd=model)
+        killed = subprocess.Popen(command, env=self.environment(), cwd=self.host, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        while not os.path.exists(os.path.join(self.host, "work", "kvdb", "ZENFS")) and killed.poll() is None:
+            pass
+        killed.kill()
+        killed.wait()
+        for again in range(2):
+            shutil.rmtree(os.path.join(self.host, "work", "kvdb"))  # sortmerna wants it empty
+            self.run_with(*command)
+            for name in ("aligned.blast", "aligned.fa"):
+                self.assertTrue(filecmp.cmp(os.path.join(self.host, "work/out", name), os.path.join(model, "work/out", name),
+                                            shallow=False), f"{name}, {again}")
+        self.assert_only_markers(os.path.join(self.host, "work/kvdb"))
+
+
+if __name__ == "__main__":
+    if os.environ.get("SANITIZE"):
+        print("skipped: a sanitizer's runtime can't be preloaded into programs built without it")
+        sys.exit(SKIP)
+    for tool in ("db_bench", "ldb", "sst_dump", "sortmerna"):
+        if shutil.which(tool) is None:
+            print(f"skipped: {tool} is missing (scripts/setup installs it)")
+            sys.exit(SKIP)
+    unittest.main(verbosity=2)
