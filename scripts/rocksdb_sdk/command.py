@@ -1,12 +1,13 @@
 """scripts/rocksdb-sdk: its arguments, and what it prints."""
 import argparse
+import pathlib
 import sys
 
 from tooling import command
 from tooling.places import ToolError
 
-from . import sdk
-from .releases import RELEASES, describe
+from . import plugin, sdk
+from .releases import RELEASES, describe, release_of
 
 
 def parsed(arguments, usage):
@@ -16,7 +17,8 @@ def parsed(arguments, usage):
     parser = argparse.ArgumentParser(prog="rocksdb-sdk", add_help=False)
     parser.add_argument("versions", nargs="*", metavar="VERSION")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--print", choices=("include", "jar", "lib", "source"), dest="part")
+    parser.add_argument("--print", choices=("include", "jar", "lib", "plugin", "source"), dest="part")
+    parser.add_argument("--source", type=pathlib.Path)
     return parser.parse_args(arguments)
 
 
@@ -34,10 +36,11 @@ def get(options):
     if options.list:
         for release in RELEASES.values():
             print(f"{release.name:14}  {describe(release)}")
+    if options.source and len(options.versions) != 1:
+        raise ToolError("--source is for one version")
     for version in options.versions:
-        if version not in RELEASES:
-            raise ToolError(f"RocksDB {version} can't be had; {', '.join(RELEASES)} can")
-        print(shown(sdk.make(RELEASES[version]), options.part), flush=True)
+        directory = sdk.make(release_of(version), options.source)
+        print(plugin.build(directory) if options.part == "plugin" else shown(directory, options.part), flush=True)
     return 0
 
 

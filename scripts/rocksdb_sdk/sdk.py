@@ -32,8 +32,11 @@ def is_whole(directory, release):
         return False
 
 
-def fill(directory, work, release):
-    if release.crate:
+def fill(directory, work, release, source):
+    if source:
+        (directory / "source").symlink_to(source.resolve())
+        (directory / "include").symlink_to("source/include")
+    elif release.crate:
         crate.fetch_source(release, work, directory / "source")
         (directory / "include").symlink_to("source/include")
     elif release.library == DEBIAN:
@@ -44,15 +47,19 @@ def fill(directory, work, release):
         debian.fetch_plugin_of_mariadb(work, directory / "lib")
     if release.library == MAVEN:
         maven.take_library(maven.fetch_jar(release, work, directory / "jar"), directory / "lib")
-    found = version_of(directory / "include")
+    try:
+        found = version_of(directory / "include")
+    except OSError as error:
+        raise ToolError(f"no source of RocksDB: {error}") from error
     if found != release.version:
         raise ToolError(f"the headers that came for RocksDB {release.version} are of {found}")
     (directory / "sdk.json").write_text(json.dumps(
-        {**marks(release), "version": release.version, "from": describe(release)}, indent=2) + "\n")
+        {**marks(release), "version": release.version, "from": describe(release, source)}, indent=2) + "\n")
 
 
-def make(release):
-    """The directory of `release`, made unless it is there. Safe beside other calls, in other processes too."""
+def make(release, source=None):
+    """The directory of `release`, made unless it is there, with the headers of the tree `source` if that is given. Safe beside other
+    calls, in other processes too."""
     root = BUILD_ROOT / "rocksdb"
     root.mkdir(parents=True, exist_ok=True)
     directory = root / release.name
@@ -60,14 +67,14 @@ def make(release):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if is_whole(directory, release):
             return directory
-        print(f"rocksdb-sdk: getting RocksDB {release.name}: {describe(release)}", file=sys.stderr, flush=True)
+        print(f"rocksdb-sdk: getting RocksDB {release.name}: {describe(release, source)}", file=sys.stderr, flush=True)
         partial = root / f".{release.name}.partial"
         for leftover in (partial, directory):
             shutil.rmtree(leftover, ignore_errors=True)
         work = partial / "work"
         work.mkdir(parents=True)
         try:
-            fill(partial, work, release)
+            fill(partial, work, release, source)
         except OSError as error:
             raise ToolError(f"can't make {directory}: {error}") from error
         shutil.rmtree(work)

@@ -29,14 +29,17 @@ std::optional<std::string> VersionMismatch(std::string_view running) {
   const std::string compiled = CompiledRocksVersion();
   if (running == compiled) return std::nullopt;
   return fmt::format(
-      "zenfs: built for RocksDB {}, but this process runs RocksDB {}; use the libzenfs.so built for {}",
+      "zenfs: built for RocksDB {}, but this process runs RocksDB {}; use the libzenfs.so built for that "
+      "('scripts/rocksdb-sdk "
+      "--print=plugin {}' builds it)",
       compiled, running, running);
 }
 
 std::optional<std::string> ReasonNotToServe() {
   if (CallsReachOneRocksDb()) return VersionMismatch(rocksdb::GetRocksVersionAsString(/*with_patch=*/true));
   return fmt::format(
-      "zenfs: built for RocksDB {}, but this process runs another one beside it; use the libzenfs.so built for that",
+      "zenfs: built for RocksDB {}, but this process runs another one beside it; use the libzenfs.so built "
+      "for that",
       CompiledRocksVersion());
 }
 
