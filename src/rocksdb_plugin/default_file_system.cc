@@ -101,27 +101,44 @@ bool DefaultFileSystem::WasUsed() { return used.load(std::memory_order_relaxed);
 
 // --- mounting ---
 
+DefaultFileSystem::~DefaultFileSystem() {
+  Process* const process = process_.load(std::memory_order_acquire);
+  if (process != nullptr && process->id == ::getpid()) delete process;
+}
+
+DefaultFileSystem::Process& DefaultFileSystem::ThisProcess() {
+  Process* found = process_.load(std::memory_order_acquire);
+  while (found == nullptr || found->id != ::getpid()) {
+    auto fresh = std::make_unique<Process>();
+    if (process_.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+      return *fresh.release();
+  }
+  return *found;
+}
+
 DefaultFileSystem::Mounted* DefaultFileSystem::AlreadyMounted() const {
-  Mounted* const mounted = mounted_.load(std::memory_order_acquire);
-  return mounted != nullptr && mounted->owner == ::getpid() ? mounted : nullptr;
+  const Process* const process = process_.load(std::memory_order_acquire);
+  return process != nullptr && process->id == ::getpid() ? process->mounted.load(std::memory_order_acquire)
+                                                         : nullptr;
 }
 
 Result<DefaultFileSystem::Mounted*> DefaultFileSystem::Mount() {
   if (Mounted* const mounted = AlreadyMounted()) return mounted;
-  const auto told = [&](const Error& error) {
+  Process& process = ThisProcess();
+  MutexLock lock(process.mutex);
+  if (process.owned) return process.owned.get();
+  Result<std::shared_ptr<Volume>> volume = VolumeOfUri(device_->uri);
+  if (!volume) {
+    const Error error = volume.error().code() == Code::kBusy
+                            ? volume.error().Advise("to read beside it, add ?ro to the URI")
+                            : volume.error();
     if (!told_.exchange(true)) PrintLine("ZENFS_DEFAULT_URI: " + error.ToString());
     return Fail(error);
-  };
-  MutexLock lock(mutex_);
-  if (Mounted* const mounted = AlreadyMounted()) return mounted;
-  Result<std::shared_ptr<Volume>> volume = VolumeOfUri(device_->uri);
-  if (!volume && volume.error().code() == Code::kBusy)
-    return told(volume.error().Advise("to read beside it, add ?ro to the URI"));
-  if (!volume) return told(volume.error());
-  auto mounted = std::make_unique<Mounted>(std::make_shared<ZenFileSystem>(device_->uri, std::move(*volume)),
-                                           device_->prefixes);
-  mounted_.store(mounted.get(), std::memory_order_release);
-  return mounted.release();
+  }
+  process.owned = std::make_unique<Mounted>(std::make_shared<ZenFileSystem>(device_->uri, std::move(*volume)),
+                                            device_->prefixes);
+  process.mounted.store(process.owned.get(), std::memory_order_release);
+  return process.owned.get();
 }
 
 bool DefaultFileSystem::StartsReads() const {

@@ -35,7 +35,7 @@ class DefaultFileSystem final : public rocksdb::FileSystem {
   DefaultFileSystem(Result<DefaultDevice> device, std::shared_ptr<rocksdb::FileSystem> host)
       : device_(std::move(device)), host_(std::move(host)) {}
   // Unmounts. Open files may outlive it.
-  ~DefaultFileSystem() override { delete AlreadyMounted(); }
+  ~DefaultFileSystem() override;
 
   // Whether this process has used one for a file or directory.
   static bool WasUsed();
@@ -122,14 +122,22 @@ class DefaultFileSystem final : public rocksdb::FileSystem {
 #endif
 
  private:
-  // The volume as this process has mounted it.
+  // The volume as a process has mounted it.
   struct Mounted {
     Mounted(std::shared_ptr<ZenFileSystem> mounted, std::vector<std::string> prefixes)
         : files(std::move(mounted)), directories(files->volume(), std::move(prefixes)) {}
 
-    const pid_t owner = ::getpid();
     const std::shared_ptr<ZenFileSystem> files;
     BoundDirectories directories;
+  };
+  // What belongs to one process. A child of fork() gets its own: a thread that does not exist in the child may hold the inherited
+  // mutexes.
+  struct Process {
+    const pid_t id = ::getpid();
+    // Held during a mount. Taken before every lock of the volume.
+    Mutex mutex;
+    std::unique_ptr<Mounted> owned GUARDED_BY(mutex);
+    std::atomic<Mounted*> mounted{nullptr};  // `owned`
   };
   // Who has a file, and under which path.
   struct Place {
@@ -138,7 +146,8 @@ class DefaultFileSystem final : public rocksdb::FileSystem {
     bool in_volume = false;
   };
 
-  [[nodiscard]] Result<Mounted*> Mount() EXCLUDES(mutex_);
+  [[nodiscard]] Result<Mounted*> Mount();
+  Process& ThisProcess();
   // The mounted volume, or null.
   Mounted* AlreadyMounted() const;
   bool StartsReads() const;
@@ -165,9 +174,8 @@ class DefaultFileSystem final : public rocksdb::FileSystem {
 
   const Result<DefaultDevice> device_;
   const std::shared_ptr<rocksdb::FileSystem> host_;
-  // Held during a mount. Taken before every lock of the volume.
-  Mutex mutex_;
-  std::atomic<Mounted*> mounted_{nullptr};  // owned, but for one of the process that this one was forked from
+  std::atomic<Process*> process_{
+      nullptr};  // owned, but for that of the process that this one was forked from
   std::atomic<bool> told_{false};
 };
 

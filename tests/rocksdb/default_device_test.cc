@@ -1,11 +1,14 @@
 // The default device: files in the volume, directories of the host. What other programs do to the directories.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <vector>
 
 #include "base/random.h"
+#include "base/thread.h"
 #include "default_device_rig.h"
 
 namespace zenfs::default_device_test {
@@ -310,6 +313,37 @@ TEST_F(DefaultDeviceTest, WithoutItsDeviceNothingIsWritten) {
   EXPECT_THAT(Write("a", "x").ToString(), HasSubstr("no such prefix"));
   EXPECT_FALSE(fs->CreateDir(At("db"), kIo, nullptr).ok());
   EXPECT_THAT(OnHost(""), IsEmpty());
+}
+
+TEST_F(DefaultDeviceTest, AForkedChildIsRefusedAndDoesNotHang) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/a", "one"));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    std::_Exit(Read("db/a").find("forked") != std::string::npos && !Write("db/b", "x").ok() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(Children("db"), ElementsAre("a"));
+}
+
+TEST_F(DefaultDeviceTest, ManyThreadsMountOnceAndBindOnce) {
+  MakeDirectory("db");
+  std::vector<Thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back("writer", [this, i] {
+      for (int round = 0; round < 20; ++round) {
+        const std::string name = "db/" + std::to_string(i) + "-" + std::to_string(round);
+        EXPECT_STATUS_OK(Write(name, name));
+        EXPECT_EQ(Read(name), name);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(Children("db").size(), 160u);
+  EXPECT_EQ(hostfs::hard_link_count(At("db/ZENFS")), 2u);
 }
 
 // Two directories, one on the default device and one on the host alone, through the same wipes, moves, restarts and changes: each
