@@ -17,6 +17,7 @@ set(ZENFS_SOURCES_cli
   cli/device_option.cc
   cli/device_table.cc
   cli/devices.cc
+  cli/doctor.cc
   cli/df.cc
   cli/dump.cc
   cli/emu_clone.cc
@@ -44,6 +45,7 @@ set(ZENFS_SOURCES_cli
   cli/metrics_source.cc
   cli/mkfs.cc
   cli/nearest_word.cc
+  cli/program_look.cc
   cli/number.cc
   cli/random_area.cc
   cli/rename.cc

@@ -10,6 +10,8 @@
 namespace zenfs {
 namespace {
 
+constexpr std::string_view kEndOfFlags = "--";
+
 // `-` and `_` are equal in the name of a flag: --aux_path is --aux-path.
 std::string Normalized(const std::string& word) {
   if (!word.starts_with("--")) return word;
@@ -45,8 +47,11 @@ std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<
   for (CLI::Option* option : command.app->get_options({})) {
     if (option->get_items_expected_max() == 0) option->disable_flag_override();  // refuse --json=no
   }
+  // Behind "--" are the words of another program.
+  const auto others = std::find(typed.begin(), typed.end(), kEndOfFlags);
   std::vector<std::string> words(typed.size());
-  std::transform(typed.rbegin(), typed.rend(), words.begin(), Normalized);  // CLI11 wants reverse order
+  std::transform(typed.begin(), others, words.rbegin(), Normalized);  // CLI11 wants reverse order
+  std::copy(others, typed.end(), words.rbegin() + (others - typed.begin()));
   try {
     command.app->parse(words);
   } catch (const CLI::CallForHelp&) {
@@ -60,7 +65,9 @@ std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<
                       extras.empty() ? DescribeParseError(*command.app, error)
                                      : DescribeExtraWord(*command.app, AsTyped(extras.front(), typed))));
   }
-  if (const auto extras = command.app->remaining(); !extras.empty()) {
+  auto extras = command.app->remaining();
+  std::erase(extras, kEndOfFlags);  // CLI11 leaves it over
+  if (!extras.empty()) {
     return std::unexpected(
         ComplainOfUse(console, verb, DescribeExtraWord(*command.app, AsTyped(extras.front(), typed))));
   }

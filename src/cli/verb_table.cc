@@ -5,6 +5,7 @@ namespace zenfs {
 std::span<const Verb> Verbs() {
   static constexpr Verb kVerbs[] = {
       {"devices", "Show the zoned devices of this host and their contents; start here", MakeDevices},
+      {"doctor", "Tell whether this host, or a program, is ready for ZenFS, and what to do", MakeDoctor},
       {"mkfs", "Make a file system on a device", MakeMkfs},
       {"list", "List the files of a directory", MakeList},
       {"ls-uuid", "List all file systems: uuid and device", MakeLsUuid},

@@ -6,6 +6,7 @@
 namespace zenfs {
 
 std::unique_ptr<Action> MakeDevices(CLI::App& app);
+std::unique_ptr<Action> MakeDoctor(CLI::App& app);
 std::unique_ptr<Action> MakeMkfs(CLI::App& app);
 std::unique_ptr<Action> MakeList(CLI::App& app);
 std::unique_ptr<Action> MakeLsUuid(CLI::App& app);

@@ -69,8 +69,9 @@ std::string HiddenRocksDb() {
   const std::string found = HiddenRocksDb();
   if (found.empty()) return;
   PrintLine(fmt::format(
-      "ZENFS_DEFAULT_URI had no effect: the RocksDB in {} can't be reached, and its files are on the host",
-      found));
+      "ZENFS_DEFAULT_URI had no effect: the RocksDB in {} can't be reached, and its files are on the host; "
+      "see 'zenfs doctor {}'",
+      found, found));
 }
 
 // Ends the process if `path` is a database below the prefix.

@@ -3,6 +3,7 @@
 Each runs on the host as well, and both must give the same. ctest names the files in the environment."""
 
 import filecmp
+import json
 import os
 import random
 import shutil
@@ -170,6 +171,59 @@ class DefaultDeviceTest(unittest.TestCase):
         for command in (["ls", "/"], ["sh", "-c", "echo out; true | cat"], [sys.executable, "-c", "print(1)"]):
             result, without = self.run_with(*command), self.run_on_host(*command, cwd=self.host)
             self.assertEqual((result.stdout, result.stderr), (without.stdout, without.stderr))
+
+    # --- zenfs doctor ---
+
+    def doctor(self, *words):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("LD_PRELOAD", "ZENFS_"))}
+        return subprocess.run([ZENFS, "doctor", *words], env=environment, capture_output=True, text=True, timeout=300,
+                              cwd=self.host)
+
+    def test_doctor_tells_which_rocksdb_a_program_has_and_what_to_type(self):
+        shared = self.doctor(SHARED)
+        self.assertEqual(shared.returncode, 0, shared.stderr)
+        self.assertRegex(shared.stdout, r"RocksDB 7\.8\.3 in /\S*librocksdb\.so\S*: ZenFS reaches it")
+        self.assertIn(f"LD_PRELOAD=libzenfs.so {SHARED}", shared.stdout)
+        static = self.doctor(STATIC)
+        self.assertEqual(static.returncode, 1)
+        self.assertIn("ZenFS does not reach it", static.stdout)
+        found = json.loads(self.doctor("sortmerna", "--json").stdout)
+        self.assertEqual([one["version"] for one in found["rocksdb"]], ["7.8.3"])
+        other = os.path.join(self.top, "rocksdbjni-9.7.3.jar")
+        with open(other, "wb") as file:
+            file.write(b"PK\3\4")
+        self.assertIn("--print=plugin 9.7.3", self.doctor(other).stdout)
+        fat = os.path.join(self.top, "application.jar")
+        with open(fat, "wb") as file:
+            file.write(b"PK\3\4 BOOT-INF/lib/rocksdbjni-10.4.2.jar")
+        self.assertIn("--print=plugin 10.4.2", self.doctor(fat).stdout)
+        script = os.path.join(self.top, "script")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\n")
+        self.assertIn("--run", self.doctor(script).stdout)
+        self.assertIn("no RocksDB", self.doctor("ls").stdout)
+        for wrong, reason in (("no-such-program", "no such program"), (self.top, "not a program"), (self.image, "neither")):
+            refused = self.doctor(wrong)
+            self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+            self.assertIn(reason, refused.stderr)
+
+    def test_doctor_shows_what_a_run_wrote_where(self):
+        ran = self.doctor("--run", f"--emu={self.image}", "--", "ldb", "--db=db", "--create_if_missing", "put", "k", "v")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stdout, r"in the volume: [1-9]\d* files new or changed")
+        self.assertIn(f"on the host below {self.host}: 0 files", ran.stdout)
+        hidden = self.doctor("--run", f"--emu={self.image}", "--", STATIC, "host-db", "k", "v")
+        self.assertIn("in the volume: 0 files", hidden.stdout)
+        self.assertRegex(hidden.stdout, r"on the host below \S+: [1-9]\d* files new or changed")
+        self.assertEqual(self.doctor("--run", f"--emu={self.image}", "--", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.doctor("--run", f"--emu={self.image}", "--", "no-such-program").returncode, 127)
+
+    def test_doctor_looks_at_the_host(self):
+        looked = json.loads(self.doctor("--json").stdout)["host"]
+        self.assertLessEqual({"plugin", "shared memory", "io_uring", "file size limit"}, {one["what"] for one in looked})
+        plugin = next(one for one in looked if one["what"] == "plugin")
+        self.assertIn("for RocksDB 7.8.3", plugin["found"])
+        self.assertIn("LD_LIBRARY_PATH", plugin["cure"])
 
     # --- unmodified programs of the distribution ---
 

@@ -1,0 +1,315 @@
+#include <fmt/format.h>
+#include <liburing.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "backends/host/block_facts.h"
+#include "backup/volume_tree.h"
+#include "base/short_bytes.h"
+#include "cli/asked_devices.h"
+#include "cli/device_option.h"
+#include "cli/device_table.h"
+#include "cli/flags.h"
+#include "cli/program_look.h"
+#include "cli/verbs.h"
+
+namespace zenfs {
+namespace {
+
+constexpr int kProblems = 1;
+constexpr std::uint64_t kSharedMemoryWanted = 64 << 20;  // 32 append buffers of 2 MiB
+constexpr const char* kPlugin = "libzenfs.so";
+
+// One thing that was looked at.
+struct Observation {
+  std::string what;
+  std::string found;
+  std::string cure;  // empty: nothing is wrong
+};
+
+std::string PluginBesideCommand() {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path beside = own.parent_path() / kPlugin;
+  return !error && std::filesystem::exists(beside, error) ? beside.string() : kPlugin;
+}
+
+Observation LookAtPlugin() {
+  const Result<std::string> version = VersionOfPlugin(kPlugin);
+  if (version) return {"plugin", *version, ""};
+  const std::string beside = PluginBesideCommand();
+  if (const Result<std::string> there = VersionOfPlugin(beside); there && beside != kPlugin) {
+    return {"plugin", fmt::format("{}, which the loader does not find", *there),
+            fmt::format("export LD_LIBRARY_PATH={}", std::filesystem::path(beside).parent_path().string())};
+  }
+  return {"plugin", version.error().text(),
+          "install ZenFS, or add the directory of libzenfs.so to LD_LIBRARY_PATH"};
+}
+
+std::vector<Observation> LookAtDrives() {
+  std::vector<Observation> seen;
+  const std::string release = KernelRelease();
+  for (const KnownDevice& device : FindDevices(SearchPlaces::OfThisProcess(), {}).devices) {
+    const Json look = DeviceJson({.known = device, .look = Examine(device)}, release);
+    const std::string holds = look.value("holds", Json::object()).dump();
+    std::string cure;
+    if (!look.value("writable", true))
+      cure = "get permission for the device node, as root or by a udev rule (docs/use/devices.md)";
+    if (look.contains("scheduler_fix") && look["scheduler_fix"].is_string()) cure = look["scheduler_fix"];
+    seen.push_back({"device " + device.Name(), cure.empty() ? "usable" : "not usable as it is", cure});
+  }
+  if (seen.empty()) {
+    seen.push_back({"devices", "no zoned device on this host, and none in a list",
+                    "to try ZenFS without one: zenfs emu create device.img"});
+  }
+  return seen;
+}
+
+Observation LookAtSharedMemory() {
+  struct statfs fs{};
+  if (::statfs("/dev/shm", &fs) != 0 || fs.f_type != TMPFS_MAGIC) {
+    return {"shared memory", "/dev/shm is not a tmpfs: each flush is a write to the device",
+            "mount -t tmpfs tmpfs /dev/shm, or name another tmpfs by ?flush_dir"};
+  }
+  const std::uint64_t free = fs.f_bavail * static_cast<std::uint64_t>(fs.f_bsize);
+  const std::string found = fmt::format("/dev/shm has {} free", ShortBytes(free));
+  if (free >= kSharedMemoryWanted) return {"shared memory", found, ""};
+  return {"shared memory", found,
+          fmt::format("a mount takes up to {}: mount -o remount,size=1G /dev/shm",
+                      ShortBytes(kSharedMemoryWanted))};
+}
+
+Observation LookAtRing() {
+  io_uring ring{};
+  const int result = ::io_uring_queue_init(1, &ring, 0);
+  if (result < 0) {
+    return {"io_uring",
+            fmt::format("refused ({}): reads and writes work, one at a time for each thread",
+                        std::strerror(-result)),
+            "sysctl kernel.io_uring_disabled=0, or allow it in the container's seccomp profile"};
+  }
+  ::io_uring_queue_exit(&ring);
+  return {"io_uring", "works", ""};
+}
+
+Observation LookAtFileSizeLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return {"file size limit", "none", ""};
+  return {"file size limit", ShortBytes(limit.rlim_cur),
+          "ulimit -f unlimited: backups and emulated devices need larger files"};
+}
+
+std::string VersionWanted(const ProgramLook& look) {
+  const auto found = std::ranges::find_if(look.found, &RocksDbLook::can_be_reached);
+  return found == look.found.end() ? "" : found->version;
+}
+
+std::string Describe(const RocksDbLook& found) {
+  const std::string version = found.version.empty() ? "RocksDB" : "RocksDB " + found.version;
+  switch (found.place) {
+    case RocksDbLook::Place::kShared: return fmt::format("{} in {}: ZenFS reaches it", version, found.object);
+    case RocksDbLook::Place::kArchive:
+      return fmt::format("{} in {}: ZenFS reaches it if its native library is unpacked", version,
+                         found.object);
+    case RocksDbLook::Place::kHidden: break;
+  }
+  return fmt::format("{} in {}, linked statically or hidden: ZenFS does not reach it", version, found.object);
+}
+
+// What to type, or why nothing helps.
+std::string Advice(const ProgramLook& look, const std::string& plugin) {
+  if (look.kind == ProgramLook::Kind::kScript) {
+    return fmt::format(
+        "a script for {}: look at the programs that it starts, or at its run: zenfs doctor --run --emu=PATH "
+        "-- {}\n",
+        look.interpreter, look.path);
+  }
+  if (look.found.empty())
+    return "no RocksDB is known before it runs; if it loads one later: zenfs doctor --run --emu=PATH -- " +
+           look.path + "\n";
+  const std::string version = VersionWanted(look);
+  if (std::ranges::none_of(look.found, &RocksDbLook::can_be_reached))
+    return "link the program with a shared RocksDB, or build RocksDB with ZenFS inside "
+           "(docs/use/rocksdb.md)\n";
+  std::string text;
+  std::string name = kPlugin;
+  if (!version.empty() && !plugin.ends_with(" " + version)) {
+    text = fmt::format("build the plugin for it: scripts/rocksdb-sdk --print=plugin {}\n", version);
+    name = fmt::format("build/rocksdb-{}/{}", version, kPlugin);
+  }
+  const bool java = look.kind == ProgramLook::Kind::kArchive;
+  return text +
+         (java ? "put the plugin beside librocksdbjni-linux64.so and its directory into LD_LIBRARY_PATH "
+                 "(examples/java), then type\n"
+               : "type\n") +
+         fmt::format("  ZENFS_DEFAULT_URI=zenfs://dev:NAME ZENFS_DEFAULT_PREFIX=DIRECTORY LD_PRELOAD={} {}\n",
+                     name,
+                     java                                       ? "java ..."
+                     : look.kind == ProgramLook::Kind::kLibrary ? "PROGRAM"
+                                                                : look.path);
+}
+
+class DoctorAction : public Action {
+ public:
+  explicit DoctorAction(CLI::App& app) : device_(app) {
+    app.add_option("program", words_, "The program to look at; with --run its arguments too, after --")
+        ->type_name("PROGRAM");
+    app.add_flag("--run", run_,
+                 "Run the program with the device as its default, then show what it wrote where");
+    app.add_option(
+           "--prefix", prefix_,
+           "With --run: only files below this directory are in the volume (default: the working directory)")
+        ->type_name("DIRECTORY");
+    AddJson(app, json_);
+  }
+
+  Result<int> Run(Console& console) override {
+    if (run_) return RunProgram(console);
+    if (words_.empty()) return LookAtHost(console);
+    if (words_.size() > 1)
+      return Fail(Code::kInvalidArgument, "one program at a time; with --run, its arguments follow --");
+    ZENFS_ASSIGN_OR_RETURN(const ProgramLook look, LookAtProgram(words_[0]));
+    const Result<std::string> plugin = VersionOfPlugin(PluginBesideCommand());
+    const std::string advice = Advice(look, plugin ? *plugin : "");
+    if (json_) {
+      Json found = Json::array();
+      for (const RocksDbLook& one : look.found)
+        found.push_back(
+            {{"object", one.object}, {"version", one.version}, {"reached", one.can_be_reached()}});
+      console.PrintJson(Json{{"program", look.path},
+                             {"rocksdb", std::move(found)},
+                             {"plugin", plugin ? *plugin : ""},
+                             {"advice", advice}});
+    } else {
+      std::string text = Printable(look.path) + "\n";
+      for (const RocksDbLook& one : look.found) text += "  " + Printable(Describe(one)) + "\n";
+      if (look.found.empty()) text += "  no RocksDB\n";
+      text += "  plugin: " + Printable(plugin ? *plugin : plugin.error().text()) + "\n";
+      console.Print(text + PrintableLines(advice));
+    }
+    const bool reached = !look.found.empty() && std::ranges::all_of(look.found, &RocksDbLook::can_be_reached);
+    return reached ? 0 : kProblems;
+  }
+
+ private:
+  Result<int> LookAtHost(Console& console) const {
+    std::vector<Observation> seen{LookAtPlugin(), LookAtSharedMemory(), LookAtRing(), LookAtFileSizeLimit()};
+    for (Observation& device : LookAtDrives()) seen.push_back(std::move(device));
+    const bool well = std::ranges::all_of(seen, [](const Observation& one) { return one.cure.empty(); });
+    Json list = Json::array();
+    std::string text;
+    for (const Observation& one : seen) {
+      list.push_back({{"what", one.what}, {"found", one.found}, {"cure", one.cure}});
+      text += fmt::format("{} {}: {}\n", one.cure.empty() ? "ok  " : "look", Printable(one.what),
+                          Printable(one.found));
+      if (!one.cure.empty()) text += fmt::format("       {}\n", Printable(one.cure));
+    }
+    if (json_) {
+      console.PrintJson(Json{{"host", std::move(list)}});
+    } else {
+      console.Print(text);
+    }
+    return well ? 0 : kProblems;
+  }
+
+  // Sizes of all files of the volume, by path.
+  using Files = std::map<std::string, std::uint64_t>;
+  Result<Files> FilesInVolume(Console& console) const {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kReadOnly, console));
+    ZENFS_ASSIGN_OR_RETURN(VolumeWalk walk, VolumeWalk::Begin(*volume, ""));
+    Files files;
+    for (;;) {
+      ZENFS_ASSIGN_OR_RETURN(const DirectoryEntry* const entry, walk.Next());
+      if (entry == nullptr) return files;
+      if (!entry->stat.is_directory && walk.fits()) files["/" + walk.relative()] = entry->stat.size;
+    }
+  }
+
+  static Files FilesOnHost(const std::string& directory) {
+    Files files;
+    std::error_code error;
+    std::filesystem::recursive_directory_iterator walk(
+        directory, std::filesystem::directory_options::skip_permission_denied, error);
+    for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
+      std::error_code ignored;
+      if (walk->is_regular_file(ignored) && !walk->is_symlink(ignored) && walk->path().filename() != "ZENFS")
+        files[walk->path()] = walk->file_size(ignored);
+    }
+    return files;
+  }
+
+  // A line about what is new or has another size.
+  static std::string Changes(std::string_view where, const Files& before, const Files& after) {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    std::string examples;
+    for (const auto& [path, size] : after) {
+      const auto old = before.find(path);
+      if (old != before.end() && old->second == size) continue;
+      bytes += size;
+      if (++count <= 3) examples += fmt::format("{}{}", count == 1 ? ": " : ", ", path);
+    }
+    return Printable(fmt::format("{}: {} files new or changed, {}{}{}", where, count, ShortBytes(bytes),
+                                 examples, count > 3 ? ", ..." : "")) +
+           "\n";
+  }
+
+  Result<int> RunProgram(Console& console) const {
+    if (words_.empty())
+      return Fail(Code::kInvalidArgument,
+                  "--run needs a program: zenfs doctor --run --emu=PATH -- PROGRAM ARGUMENTS");
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, device_.Uri());
+    ZENFS_ASSIGN_OR_RETURN(const Files before, FilesInVolume(console));
+    std::error_code error;
+    const std::string prefix = prefix_.empty() ? std::filesystem::current_path(error).string()
+                                               : std::filesystem::canonical(prefix_, error).string();
+    if (error) return Fail(ErrnoError(error.value(), prefix_));
+    const Files on_host = FilesOnHost(prefix);
+    const pid_t child = ::fork();
+    if (child == 0) Become("zenfs://" + Canonical(uri), prefix);
+    int status = 0;
+    if (child < 0 || ::waitpid(child, &status, 0) != child)
+      return FailErrno(errno, "the program could not be started");
+    ZENFS_ASSIGN_OR_RETURN(const Files after, FilesInVolume(console));
+    const std::string ended = WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status))
+                                                  : fmt::format("ended with {}", WEXITSTATUS(status));
+    console.Print(fmt::format("{}: {}\n", Printable(words_[0]), ended) +
+                  Changes("in the volume", before, after) +
+                  Changes(fmt::format("on the host below {}", prefix), on_host, FilesOnHost(prefix)));
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+  [[noreturn]] void Become(const std::string& uri, const std::string& prefix) const {
+    ::setenv("ZENFS_DEFAULT_URI", uri.c_str(), 1);
+    ::setenv("ZENFS_DEFAULT_PREFIX", prefix.c_str(), 1);
+    ::setenv("LD_PRELOAD", PluginBesideCommand().c_str(), 1);
+    std::vector<char*> arguments;
+    for (const std::string& word : words_) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execvp(arguments[0], arguments.data());
+    const std::string line =
+        fmt::format("zenfs doctor: {}: {}\n", Printable(words_[0]), std::strerror(errno));
+    [[maybe_unused]] const ssize_t bytes = ::write(STDERR_FILENO, line.data(), line.size());
+    ::_exit(127);
+  }
+
+  DeviceOption device_;
+  std::vector<std::string> words_;
+  std::string prefix_;
+  bool run_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> MakeDoctor(CLI::App& app) { return MakeAction<DoctorAction>(app); }
+
+}  // namespace zenfs
