@@ -105,6 +105,7 @@ function(zenfs_add_plugin_tests)
     SANITIZE=${ZENFS_SANITIZE})
   zenfs_python_test(preload tests/rocksdb/preload_test.py ENVIRONMENT ${environment})
   list(APPEND environment
+    SOURCE_DIR=${PROJECT_SOURCE_DIR}
     ZENFS=$<TARGET_FILE:zenfs_cli>
     PUT_AND_GET=$<TARGET_FILE:zenfs_put_and_get>
     PUT_AND_GET_STATIC=$<TARGET_FILE:zenfs_put_and_get_static>)

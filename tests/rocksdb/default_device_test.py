@@ -256,6 +256,12 @@ class DefaultDeviceTest(unittest.TestCase):
         self.assertGreater(ours.count("\n"), 10000)
         self.assert_only_markers(self.host)
 
+    def test_python(self):
+        example = os.path.join(os.environ["SOURCE_DIR"], "examples", "python", "hello.py")
+        self.assertEqual(self.run_with(sys.executable, example, "db").stdout, "hello from a zone\n")
+        self.assert_only_markers(self.host)
+        self.assertEqual(self.run_with("ldb", "--db=db", "get", "greeting").stdout, "hello from a zone\n")
+
     def test_sortmerna(self):
         rng = random.Random(1)
         bases = lambda count: "".join(rng.choices("ACGT", k=count))
