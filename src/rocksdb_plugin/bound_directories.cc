@@ -69,8 +69,8 @@ bool BoundDirectories::HasMarker(const std::string& directory) {
   return ::lstat(Below(directory, kMarker).c_str(), &st) == 0;
 }
 
-// A second name of a file must be in its file system.
-std::vector<std::string> BoundDirectories::PlacesForRegistry(const std::string& directory) const {
+// A second name of a file must be in its file system. The prefix may have been another one in an earlier run.
+std::vector<std::string> BoundDirectories::KnownPlaces(const std::string& directory) {
   struct stat own{};
   if (::stat(directory.c_str(), &own) != 0) return {};
   std::vector<std::string> places;
@@ -78,11 +78,19 @@ std::vector<std::string> BoundDirectories::PlacesForRegistry(const std::string& 
     struct stat st{};
     if (::stat(path.c_str(), &st) != 0 || st.st_dev != own.st_dev) break;
     places.push_back(path);
-    const bool contains_prefix = std::ranges::any_of(
-        prefixes_, [&](const std::string& prefix) { return path != prefix && ParentOf(prefix) == path; });
-    if (path == "/" || contains_prefix) break;
+    if (path == "/") break;
   }
   std::ranges::reverse(places);
+  return places;
+}
+
+std::vector<std::string> BoundDirectories::PlacesForNew(const std::string& directory) const {
+  std::vector<std::string> places = KnownPlaces(directory);
+  const auto beside_prefix = std::ranges::find_if(places, [&](const std::string& place) {
+    return std::ranges::any_of(prefixes_,
+                               [&](const std::string& prefix) { return ParentOf(prefix) == place; });
+  });
+  if (beside_prefix != places.end()) places.erase(places.begin(), beside_prefix);
   return places;
 }
 
@@ -181,8 +189,7 @@ Status BoundDirectories::CheckIsOriginal(const HostDirectory& directory, const M
                                          const HostStat& stat) {
   const std::string entry = EntryOf(marker.id);
   std::vector<std::string> registries{marker.registry};
-  for (const std::string& place : PlacesForRegistry(directory.path()))
-    registries.push_back(RegistryIn(place));
+  for (const std::string& place : KnownPlaces(directory.path())) registries.push_back(RegistryIn(place));
   for (const std::string& path : registries) {
     const std::optional<HostDirectory> registry = OpenRegistry(path);
     if (!registry) continue;
@@ -199,7 +206,7 @@ Status BoundDirectories::CheckIsOriginal(const HostDirectory& directory, const M
     // The original is gone, so this is what it was moved to, from another file system of the host.
     ZENFS_RETURN_IF_ERROR(registry->RemoveFile(entry));
   }
-  for (const std::string& place : PlacesForRegistry(directory.path())) {
+  for (const std::string& place : PlacesForNew(directory.path())) {
     const std::optional<HostDirectory> registry = OpenOrMakeRegistry(RegistryIn(place));
     if (!registry || !directory.LinkTo(std::string(kMarker), *registry, entry).ok()) continue;
     return registry->Sync("");
@@ -237,7 +244,7 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
     return Fail(Error(Code::kExists, fmt::format("{}: has a database on the host (CURRENT)", directory))
                     .Advise("take another directory, or move it to the volume by a backup of RocksDB"));
   }
-  for (const std::string& place : PlacesForRegistry(directory)) {
+  for (const std::string& place : KnownPlaces(directory)) {
     if (const auto registry = OpenRegistry(RegistryIn(place)))
       ZENFS_RETURN_IF_ERROR(DeleteWhatWasRemoved(*registry));
   }
@@ -248,7 +255,7 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
 
 // The first of the directory's own path, path~2, ... that no other directory of the host has.
 Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
-  const std::vector<std::string> places = PlacesForRegistry(directory);
+  const std::vector<std::string> places = KnownPlaces(directory);
   const auto taken = [&](FileId id) -> bool {
     return std::ranges::any_of(places, [&](const std::string& place) {
       struct stat st{};
@@ -279,7 +286,7 @@ Result<std::string> BoundDirectories::BindTo(const HostDirectory& directory, con
   const std::string entry = EntryOf(there.id);
   const std::string name(kMarker);
   Status last = Fail(Code::kPermission, "may not write in it");
-  for (const std::string& place : PlacesForRegistry(directory.path())) {
+  for (const std::string& place : PlacesForNew(directory.path())) {
     const std::optional<HostDirectory> registry = OpenOrMakeRegistry(RegistryIn(place));
     if (!registry) continue;
     last = [&]() -> Status {

@@ -80,8 +80,9 @@ class BoundDirectories {
     std::string path;
   };
 
-  // The directories where a registry for `directory` can be, from the top.
-  std::vector<std::string> PlacesForRegistry(const std::string& directory) const;
+  // The directories where a registry of `directory` can be, and where a new one may be made; from the top.
+  static std::vector<std::string> KnownPlaces(const std::string& directory);
+  std::vector<std::string> PlacesForNew(const std::string& directory) const;
   static std::string TextOf(const Marker& marker);
   static Result<Marker> ReadMarker(const HostDirectory& directory, const std::string& name);
   std::string EntryOf(FileId id) const;
