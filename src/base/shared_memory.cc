@@ -68,23 +68,23 @@ Status CheckPrivate(const struct stat& status, const std::string& path,
 constexpr std::uint64_t kAnnouncementsAt = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMakerAt = std::uint64_t{1} << 41;
 
-struct flock OneByte(short type, std::uint64_t at) {
+struct flock Range(short type, std::uint64_t at, std::uint64_t bytes = 1) {
   struct flock range{};
   range.l_type = type;
   range.l_whence = SEEK_SET;
   range.l_start = static_cast<off_t>(at);
-  range.l_len = 1;
+  range.l_len = static_cast<off_t>(bytes);
   return range;
 }
 
-bool LockByte(const UniqueFd& fd, short type, std::uint64_t at) {
-  struct flock range = OneByte(type, at);
+bool LockBytes(const UniqueFd& fd, short type, std::uint64_t at, std::uint64_t bytes = 1) {
+  struct flock range = Range(type, at, bytes);
   return fcntl(fd.get(), F_OFD_SETLK, &range) == 0;
 }
 
 // True if somebody else's lock would refuse this one.
 bool IsLocked(const UniqueFd& fd, short type, std::uint64_t at) {
-  struct flock range = OneByte(type, at);
+  struct flock range = Range(type, at);
   return fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
@@ -119,7 +119,7 @@ Result<SharedMemory> SharedMemory::Create(const std::string& directory, const st
     if (fstat(made.fd_.get(), &status) != 0 || status.st_nlink == 0) {
       return Fail(Code::kBusy, fmt::format("{}: was removed while it was made", path));
     }
-    LockByte(made.fd_, F_WRLCK, kMakerAt);  // if it fails, readers see no maker
+    LockBytes(made.fd_, F_WRLCK, kMakerAt);  // if it fails, readers see no maker
     ZENFS_RETURN_IF_ERROR(made.Allocate(0, allocated));
     const NoFileSizeSignal no_signal;
     if (ftruncate(made.fd_.get(), static_cast<off_t>(bytes)) != 0) {
@@ -205,9 +205,13 @@ Status SharedMemory::ReadAt(std::uint64_t offset, ByteSpan into) const {
   return {};
 }
 
-void SharedMemory::Announce(std::uint64_t number) const { LockByte(fd_, F_RDLCK, kAnnouncementsAt + number); }
+void SharedMemory::Announce(std::uint64_t first, std::uint64_t count) const {
+  LockBytes(fd_, F_RDLCK, kAnnouncementsAt + first, count);
+}
 
-void SharedMemory::Withdraw(std::uint64_t number) const { LockByte(fd_, F_UNLCK, kAnnouncementsAt + number); }
+void SharedMemory::Withdraw(std::uint64_t first, std::uint64_t count) const {
+  LockBytes(fd_, F_UNLCK, kAnnouncementsAt + first, count);
+}
 
 bool SharedMemory::IsAnnounced(std::uint64_t number) const {
   return IsLocked(fd_, F_WRLCK, kAnnouncementsAt + number);
@@ -294,7 +298,7 @@ void SharedMemory::HandOver(std::optional<std::uint32_t> user) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   // If either fails, only root can take the bytes over.
   if (zeros != MAP_FAILED && user && geteuid() == 0) static_cast<void>(!fchown(fd_.get(), *user, -1U));
-  LockByte(fd_, F_UNLCK, kMakerAt);
+  LockBytes(fd_, F_UNLCK, kMakerAt);
   flock(fd_.get(), LOCK_UN);
 }
 

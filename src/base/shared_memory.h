@@ -73,9 +73,11 @@ class SharedMemory {
 
   // --- announcements: numbers that readers tell the maker. They are locks on ranges of the file (fcntl(2), F_OFD_SETLK)
   // beyond its end, so the kernel withdraws those of a dead process. Threads: any.
-  // For objects opened with kRead. Best effort: without memory in the kernel, the number is not announced.
-  void Announce(std::uint64_t number) const;
-  void Withdraw(std::uint64_t number) const;
+  // The next two are for objects opened with kRead, and `count` is not 0. The kernel has one lock for each run of adjacent
+  // numbers, and each call here, also one of the maker, passes all locks of the file: so keep the number of runs small.
+  // Best effort: without memory in the kernel, the numbers are not announced.
+  void Announce(std::uint64_t first, std::uint64_t count) const;
+  void Withdraw(std::uint64_t first, std::uint64_t count) const;
   // For the maker: true if another object has announced the number.
   bool IsAnnounced(std::uint64_t number) const;
   // For objects opened with kRead: true if the object that Create returned still exists. Unlike MakerLives, a process that

@@ -10,6 +10,11 @@
 //
 // The announcement of a process that dies is gone at once: it is a lock, which the kernel releases.
 //
+// A lock covers a run of adjacent zones, and each call for one passes all others in the kernel. So there are at most kRunsMax of
+// them: if the zones have more runs, they are announced in units of 2, 4, 8 ... adjacent zones, until none is held any more. A
+// zone that is announced only for its neighbours rests as long before its reset as others, which costs nothing: no zone rests
+// that the writer needs.
+//
 // Ownership: a Hold keeps its AnnouncedZones. Threads: any. mutex_ is a leaf lock.
 #pragma once
 
@@ -47,6 +52,7 @@ class AnnouncedZones : public std::enable_shared_from_this<AnnouncedZones> {
     const std::vector<ZoneId> zones_;    // sorted
     std::vector<std::uint32_t> resets_;  // of each at the announcement; empty if they could not be read
   };
+  static constexpr std::size_t kRunsMax = 1024;
   // Announces `zones` until the result is destroyed. Null if the writer does not count the resets of one.
   [[nodiscard]] std::shared_ptr<const Hold> Announce(std::vector<ZoneId> zones) EXCLUDES(mutex_);
 
@@ -56,7 +62,15 @@ class AnnouncedZones : public std::enable_shared_from_this<AnnouncedZones> {
   AnnouncedZones(SharedMemory memory, std::uint64_t resets_offset, std::uint32_t zones)
       : memory_(std::move(memory)), resets_offset_(resets_offset), zone_count_(zones) {}
 
-  void Withdraw(const std::vector<ZoneId>& zones) EXCLUDES(mutex_);
+  enum class Change { kAnnounce, kWithdraw };
+  // `zones` are sorted. Does not allocate if it withdraws.
+  void Make(Change change, const std::vector<ZoneId>& zones) EXCLUDES(mutex_);
+  // Counts a hold of one zone of the unit. True if the unit must be told to the writer.
+  bool Count(Change change, std::uint32_t unit) REQUIRES(mutex_);
+  // Tells the writer of the units from `first` on.
+  void Tell(Change change, std::uint64_t first, std::uint64_t end) REQUIRES(mutex_);
+  // Makes the units so large that there are at most kRunsMax runs, and tells the writer of all.
+  void Coarsen() REQUIRES(mutex_);
   // Empty if one can't be read.
   [[nodiscard]] std::vector<std::uint32_t> ResetsOf(const std::vector<ZoneId>& zones) const;
 
@@ -64,7 +78,10 @@ class AnnouncedZones : public std::enable_shared_from_this<AnnouncedZones> {
   const std::uint64_t resets_offset_;
   const std::uint32_t zone_count_;
   Mutex mutex_{LockRank::kLeaf};
-  std::map<ZoneId, std::uint32_t> holds_ GUARDED_BY(mutex_);  // number of holds of each zone
+  unsigned unit_bits_ GUARDED_BY(mutex_) = 0;  // a unit has 1 << unit_bits_ zones
+  // By unit: the sum of the holds of each of its zones. No entry: none.
+  std::map<std::uint32_t, std::uint64_t> holds_ GUARDED_BY(mutex_);
+  std::size_t runs_ GUARDED_BY(mutex_) = 0;  // of adjacent units in holds_
 };
 
 }  // namespace zenfs
