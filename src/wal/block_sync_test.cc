@@ -1,6 +1,7 @@
 // Small syncs in the random write area of a zone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -109,6 +110,31 @@ TEST_F(BlockSyncTest, RecordThatEndsWithTheBlockOrCrossesItIsFound) {
     EXPECT_EQ(LogBytes(), kTestBlock);
     ExpectAllFound();
   }
+}
+
+TEST_F(BlockSyncTest, AreaOfAnySizeGivesABoundedNumberOfPairs) {
+  constexpr std::uint64_t kBlocks = 2 * (SyncArea::kPairsMax + std::uint64_t{100});
+  EmulatorGeometry geometry = TestGeometry(24, kBlocks);
+  geometry.random_area = kBlocks * kTestBlock;
+  geometry.random_unit = kTestBlock;
+  geometry.random_zones = 2;
+  WalRig rig(geometry, 2);
+  rig.sync_blocks = true;
+  rig.Mount();
+  ASSERT_TRUE(rig.WaitUntilAllocated(2));
+  std::vector<SyncArea::Pair> pairs;
+  while (auto pair = rig.log->sync_area().Take()) pairs.push_back(std::move(*pair));
+  EXPECT_EQ(pairs.size(), SyncArea::kPairsMax);
+  const State now = rig.state();
+  EXPECT_EQ(std::ranges::count_if(now.log_zones(),
+                                  [](const auto& zone) {
+                                    return zone.second.sync_bytes == 2 * SyncArea::kPairsMax * kTestBlock;
+                                  }),
+            1)
+      << "later mounts look at no more";
+  pairs.pop_back();
+  EXPECT_TRUE(rig.log->sync_area().Take()) << "a pair that was returned";
+  pairs.clear();
 }
 
 TEST_F(BlockSyncTest, LargeSyncIsOneWriteToTheLog) {

@@ -18,13 +18,15 @@ std::optional<SyncArea::Pair> SyncArea::Take() {
     }
     cursor_ = *opened;
     state_ = State::kOpen;
-    const std::uint64_t pairs = BytesIn(cursor_) / (2 * std::uint64_t{deps_.device->geometry().block_size});
-    for (auto pair = static_cast<std::uint32_t>(pairs); pair != 0;) free_.push_back(--pair);
+    pairs_ = static_cast<std::uint32_t>(BytesIn(cursor_) / PairBytes());
   }
-  if (free_.empty()) return std::nullopt;  // also while another thread opens the zone
-  const std::uint32_t number = free_.back();
-  free_.pop_back();
-  return Pair(this, number);
+  if (!returned_.empty()) {
+    const std::uint32_t number = returned_.back();
+    returned_.pop_back();
+    return Pair(this, number);
+  }
+  if (taken_ == pairs_) return std::nullopt;  // also while another thread opens the zone
+  return Pair(this, taken_++);
 }
 
 // Waits for nothing: without a zone, syncs go to the log as on other devices.
@@ -54,7 +56,7 @@ void SyncArea::Release() {
 
 void SyncArea::Return(std::uint32_t number) {
   MutexLock lock(mutex_);
-  free_.push_back(number);
+  returned_.push_back(number);
 }
 
 Status SyncArea::Pair::Write(bool second, ByteView block) const {

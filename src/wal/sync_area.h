@@ -69,6 +69,8 @@ class SyncArea {
     std::uint32_t number_;
   };
 
+  // Pairs that are used, however large the area is: an emulated device may claim any size.
+  static constexpr std::uint32_t kPairsMax = 65'536;
   // None if there is no area, or no pair is free.
   std::optional<Pair> Take() EXCLUDES(mutex_);
   // Resets the zone and commits its release: for the end of a mount, when all bytes are in the log and nobody writes any
@@ -83,15 +85,18 @@ class SyncArea {
   [[nodiscard]] Result<LogCursor> OpenZone();
   void Return(std::uint32_t number) EXCLUDES(mutex_);
 
+  std::uint64_t PairBytes() const { return 2 * std::uint64_t{deps_.device->geometry().block_size}; }
   // Bytes of the area that hold blocks.
   std::uint64_t BytesIn(const LogCursor& cursor) const {
-    return std::min(deps_.device->geometry().random_area_bytes, cursor.room);
+    return std::min({deps_.device->geometry().random_area_bytes, cursor.room, kPairsMax * PairBytes()});
   }
 
   const Deps deps_;
   Mutex mutex_{LockRank::kLeaf};
   State state_ GUARDED_BY(mutex_) = State::kNone;
-  std::vector<std::uint32_t> free_ GUARDED_BY(mutex_);
+  std::uint32_t pairs_ GUARDED_BY(mutex_) = 0;  // of the open zone
+  std::uint32_t taken_ GUARDED_BY(mutex_) = 0;  // pairs below this number were taken at least once
+  std::vector<std::uint32_t> returned_ GUARDED_BY(mutex_);
   LogCursor cursor_;       // constant once open
   std::atomic<bool> off_;  // there is no area, for the rest of the mount
   std::atomic<std::uint64_t> blocks_written_{0};
