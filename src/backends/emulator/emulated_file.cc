@@ -332,6 +332,9 @@ Result<OpenedEmulatedFile> CheckEmulatedFile(UniqueFd fd, const std::string& pat
   file.layout = LayoutOf(file.info.geometry, file.info.volatile_cache);
   file.info.file_bytes = static_cast<std::uint64_t>(st.st_size);
   file.info.allocated_bytes = static_cast<std::uint64_t>(st.st_blocks) * 512;
+  // A header may claim it for a sparse file: writes to keep the space would then fill the host.
+  file.info.reserved =
+      file.info.reserved && file.info.allocated_bytes >= file.info.geometry.capacity_of_all();
   if (file.info.file_bytes != file.layout.file_bytes) {
     return Fail(Code::kCorruption,
                 fmt::format("{}: this emulated device is {} bytes long and should be {}; it was cut "

@@ -35,6 +35,12 @@ struct EmulatorGeometry {
     if (zone.value >= zones - last_zones) return last_capacity;
     return zone.value < conventional ? zone_size : capacity();
   }
+  // The sum for all zones.
+  std::uint64_t capacity_of_all() const {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t zone = 0; zone < zones; ++zone) bytes += capacity_of(ZoneId(zone));
+    return bytes;
+  }
   std::uint64_t blocks_of(ZoneId zone) const { return capacity_of(zone) / block_size; }
   friend bool operator==(const EmulatorGeometry&, const EmulatorGeometry&) = default;
 };

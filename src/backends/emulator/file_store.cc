@@ -165,9 +165,14 @@ Status FileStore::Zero(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
 
 Status FileStore::WriteZeros(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
   const std::vector<std::byte> zeros(std::min(bytes, kZeroPiece));
-  for (const std::uint64_t end = offset + bytes; offset < end; offset += zeros.size()) {
+  const std::uint64_t end = offset + bytes;
+  while (offset < end) {
+    const std::uint64_t hole = KnownZeros(zone, offset, end - offset);
+    offset += hole;
     const ByteView piece = ByteView(zeros).first(std::min(kZeroPiece, end - offset));
+    if (piece.empty()) break;
     ZENFS_RETURN_IF_ERROR(Write(zone, offset, std::span(&piece, 1)));
+    offset += piece.size();
   }
   return {};
 }

@@ -66,6 +66,7 @@ class FileStore final : public Store {
   Status CheckDurable() const;
   Status GiveBackEmptyZones();
   bool IsHoleAlready(std::uint64_t at, std::span<const ByteView> pieces) const;
+  // Skips holes.
   Status WriteZeros(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);
   std::uint64_t FileOffset(ZoneId zone) const {
     return layout_.data_offset + zone.value * info_.geometry.zone_size;

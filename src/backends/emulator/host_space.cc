@@ -25,8 +25,7 @@ Status CheckHostSpace(const UniqueFd& fd, std::uint64_t needed, const std::strin
 
 Status ReserveHostSpace(const UniqueFd& fd, const EmulatorGeometry& geometry, const EmulatedLayout& layout,
                         const std::string& path, const EmulatedFileOptions& options) {
-  std::uint64_t of = 0;
-  for (std::uint32_t zone = 0; zone < geometry.zones; ++zone) of += geometry.capacity_of(ZoneId(zone));
+  const std::uint64_t of = geometry.capacity_of_all();
   ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd, of, "the reserved device", path));
   const std::vector<std::byte> zeros(kPiece);
   std::uint64_t done = 0;

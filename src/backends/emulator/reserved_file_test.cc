@@ -164,6 +164,32 @@ TEST_F(ReservedFile, HasACloneThatKeepsItsSpaceToo) {
   EXPECT_TRUE(ReadEmulatedFileInfo(copy)->reserved);
 }
 
+TEST_F(ReservedFile, IsNoneIfItsSpaceIsMissing) {
+  ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, false).ok());
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.reserved = 1; });
+  EXPECT_FALSE(ReadEmulatedFileInfo(path)->reserved);
+  const std::uint64_t before = SpaceOf(path);
+  const auto device = Open(path);
+  ASSERT_TRUE(device->OpenRandom(kZone).ok());
+  EXPECT_LE(SpaceOf(path), before) << "an area of a hole costs nothing";
+  ASSERT_TRUE(device->Reset(kZone).ok());
+  ASSERT_TRUE(Fill(*device, 1).ok());
+  ASSERT_TRUE(device->Reset(kZone).ok());
+  EXPECT_LE(SpaceOf(path), before) << "a reset gives the space back";
+}
+
+TEST_F(ReservedFile, IsNotFilledWhereItHasHoles) {
+  ASSERT_TRUE(CreateEmulatedFile(path, kGeometry, false).ok());
+  ChangeHeader(path, [](EmulatedFileHeader& header) { header.reserved = 1; });
+  // The space is in the gap behind the tables.
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(WriteAll(fd, 1 << 20, Pattern(kDeviceBytes, 1).View(), path).ok());
+  ASSERT_TRUE(ReadEmulatedFileInfo(path)->reserved);
+  const std::uint64_t before = SpaceOf(path);
+  ASSERT_TRUE(Open(path)->OpenRandom(kZone).ok());
+  EXPECT_LE(SpaceOf(path), before);
+}
+
 TEST_F(ReservedFile, IsDamagedIfTheHeaderSaysAnythingElse) {
   ASSERT_TRUE(Create(path).ok());
   ChangeHeader(path, [](EmulatedFileHeader& header) { header.reserved = 2; });
