@@ -53,25 +53,46 @@ class PowerCut {
       const std::uint32_t limit = store_.geometry().max_active;
       after = LosePower(before, durable, loss, limit == 0 || machine_.counts().active() < limit, random_);
     }
-    Count(after.at_risk, after.lost);
-    return Store(zone, before, after);
+    return Store(zone, after);
   }
 
   // If the process dies in between, the zone has lost a part of its blocks. The order is: holes
   // below the pointer and in a random write area, the pointer, the durable blocks. The space beyond the
   // pointer is freed last; nobody can read it. An area that moved back has no holes there: what it
   // lost is among the others, because a later area shows it.
-  Status Store(ZoneId zone, MachineZone before, const ZoneAfterPowerLoss& after) {
+  Status Store(ZoneId zone, const ZoneAfterPowerLoss& after) {
     const std::uint64_t block = store_.geometry().block_size;
-    for (const LostBlocks& hole : after.holes) {
-      ZENFS_RETURN_IF_ERROR(store_.Zero(zone, hole.first * block, hole.count * block));
-    }
+    ZENFS_ASSIGN_OR_RETURN(const std::uint64_t lost, Lose(zone, after.lost));
+    Count(after.at_risk, lost + after.moved_back);
     ZENFS_RETURN_IF_ERROR(machine_.Restore(zone, after.state));
     ZENFS_RETURN_IF_ERROR(store_.SaveState(zone, after.state));
     ZENFS_RETURN_IF_ERROR(store_.SaveDurable(zone, after.durable));
     if (after.state.random_area) return {};
-    const std::uint64_t gone = before.written - after.state.written;
-    return store_.Zero(zone, after.state.written * block, gone * block);
+    return store_.Zero(zone, after.state.written * block, after.moved_back * block);
+  }
+
+  // Makes the lost blocks zeros. Returns how many were not in a hole of the file, where each block is zeros already.
+  Result<std::uint64_t> Lose(ZoneId zone, const LostBlocks& lost) {
+    const std::uint64_t size = store_.geometry().block_size;
+    std::uint64_t count = 0;
+    std::uint64_t first = 0;  // of the lost blocks that are not zeros yet
+    std::uint64_t end = 0;
+    for (std::uint64_t block = lost.first; block < lost.end; ++block) {
+      if (!lost.Contains(block)) continue;
+      const std::uint64_t hole = store_.KnownZeros(zone, block * size, (lost.end - block) * size) / size;
+      if (hole != 0) {
+        block += hole - 1;
+        continue;
+      }
+      if (block != end) {
+        ZENFS_RETURN_IF_ERROR(store_.Zero(zone, first * size, (end - first) * size));
+        first = block;
+      }
+      end = block + 1;
+      ++count;
+    }
+    ZENFS_RETURN_IF_ERROR(store_.Zero(zone, first * size, (end - first) * size));
+    return count;
   }
 
   void Count(std::uint64_t at_risk, std::uint64_t lost) {

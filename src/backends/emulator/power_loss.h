@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "backends/emulator/durable_blocks.h"
 #include "backends/emulator/random_window.h"
@@ -20,19 +19,31 @@ namespace zenfs {
 // would never produce them.
 enum class PowerLoss { kEverything, kNothing, kSome };
 
+// A set of blocks. A zone may claim any number of blocks and have data in few, so it is not a list: whether a block is lost
+// depends on the seed and the number of the block alone, and the caller asks only for blocks with data.
 struct LostBlocks {
+  // All lost blocks are in here. At least one in 16 of these blocks is lost, except among the first and the last kBlockSetSize.
   std::uint64_t first = 0;
-  std::uint64_t count = 0;
+  std::uint64_t end = 0;
+  std::uint64_t one_in = 0;    // of the blocks below all_from one in so many is lost; 0: none
+  std::uint64_t all_from = 0;  // from here on all are
+  std::uint64_t seed = 0;
+  DurableBlocks durable;  // these are not lost
+  // Blocks from here on have data only if they are in `written`.
+  std::uint64_t area_from = UINT64_MAX;
+  BlockSet written = 0;
 
-  friend bool operator==(const LostBlocks&, const LostBlocks&) = default;
+  bool HasData(std::uint64_t block) const { return block < area_from || (written & BitOf(block)) != 0; }
+  bool Contains(std::uint64_t block) const;
 };
 
 struct ZoneAfterPowerLoss {
   MachineZone state;
-  DurableBlocks durable;          // all that are left
-  std::vector<LostBlocks> holes;  // ascending, not adjacent; below state.written or in a random write area
-  std::uint64_t at_risk = 0;      // blocks that were not durable
-  std::uint64_t lost = 0;         // blocks in holes, and blocks that the write pointer moved back over
+  DurableBlocks durable;      // all that are left
+  LostBlocks lost;            // below state.written or in a random write area
+  std::uint64_t at_risk = 0;  // blocks that were not durable
+  std::uint64_t moved_back =
+      0;  // blocks behind state.written, in a zone without a random write area; not in `lost`
 };
 
 // Requires `durable.prefix` <= `before.written` and a zone with a write pointer that is not offline, without a random write
@@ -44,7 +55,7 @@ struct ZoneAfterPowerLoss {
 
 // The same for a zone with a random write area: `window`, of whose blocks `written` were written. The zone is closed and
 // keeps the area; the write pointer is at a multiple of the commit unit. A block that was durable is never lost, not even
-// if it was overwritten since: the older content is not stored. Holes include the blocks behind the area.
+// if it was overwritten since: the older content is not stored. The lost blocks include those behind the area.
 [[nodiscard]] ZoneAfterPowerLoss LosePowerInArea(const RandomWindow& window, BlockSet written,
                                                  DurableBlocks durable, PowerLoss loss, Random& random);
 
