@@ -70,7 +70,8 @@ TEST_F(HostileSizeTest, SizesWhoseSumOverflowsAreRefusedBeforeAnythingIsWritten)
   AddItem(source, "a.sst", kHalf);
   AddItem(source, "b.sst", kHalf);
   AddItem(source, "c.sst", 8292);
-  const auto record = RestoreRecord::Open(*volume_, source.identity);
+  const auto record =
+      RestoreRecord::Open(*volume_, source.identity, source.items.size(), [] { return Status(); });
   ASSERT_TRUE(IsOk(record));
   const auto refused = PlanRestore(*volume_, source, **record, false);
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
@@ -89,6 +90,53 @@ TEST_F(HostileSizeTest, TheRecordOfLongPathsMustFitTheHostBeforeAnythingIsCopied
   }
 }
 
+class RestoreOfAForgery : public BackupTest {
+ protected:
+  RestoreOfAForgery() { PutHost(Dest("a.sst"), "a"); }
+  // A record as an interrupted restore leaves it, with `text` behind its first line.
+  void PutRecord(const std::string& text) {
+    const auto source = OpenRestoreSource(Dest(), "", false);
+    ASSERT_TRUE(IsOk(source));
+    Put(std::string(kRestoreRecord), source->identity + "\n" + text);
+  }
+  static std::string Lines(int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) {
+      text +=
+          R"({"crc32c":1,"id":)" + std::to_string(1000 + i) + R"(,"mtime_ns":1,"path_crc32c":1,"size":1})";
+      text += '\n';
+    }
+    return text;
+  }
+};
+
+TEST_F(RestoreOfAForgery, ARecordWithoutFilesIsDamage) {
+  PutRecord(std::string(10'000, '\n'));
+  ASSERT_TRUE(IsOk(Restore())) << "as many runs may have been interrupted";
+  ASSERT_TRUE(IsOk(volume_->Unlink("a.sst")));
+  PutRecord(std::string(10'001, '\n'));
+  const auto refused = Restore();
+  ASSERT_EQ(CodeOf(refused), Code::kCorruption);
+  EXPECT_THAT(refused.error().text(), HasSubstr("more than 10000 lines that are empty or incomplete"));
+  EXPECT_THAT(Names(""), ElementsAre(std::string(kRestoreRecord)));
+}
+
+// Its extents may show the same bytes again and again, so that a small volume has one of many GiB.
+TEST_F(RestoreOfAForgery, ARecordLongerThanThatOfAllFilesIsDamage) {
+  PutRecord(Lines(20'000));
+  const auto refused = Restore();
+  ASSERT_EQ(CodeOf(refused), Code::kCorruption);
+  EXPECT_THAT(refused.error().text(), HasSubstr("has more than 1048832 bytes, the most for 1 file"));
+  EXPECT_THAT(Names(""), ElementsAre(std::string(kRestoreRecord)));
+}
+
+TEST_F(RestoreOfAForgery, ARestoreIsInterruptedWhileItReadsARecord) {
+  PutRecord(Lines(1000));
+  Put("a.sst", "another");  // refused later
+  const std::atomic<bool> stop{true};
+  EXPECT_EQ(CodeOf(Restore({.stop = &stop})), Code::kShutdown);
+}
+
 class RestoreToTheHost : public BackupTest {
  protected:
   RestoreToTheHost() { fs::create_directory(aux_); }
@@ -102,7 +150,8 @@ TEST_F(RestoreToTheHost, AFileForTheAuxDirectoryMustFitThereBeforeAnythingIsWrit
   RestoreSource source{.directory = *HostDirectory::Open(directory_.path()), .into = ""};
   AddItem(source, "LOG", std::uint64_t{1} << 62);
   AddItem(source, "a.sst", 8292);
-  const auto record = RestoreRecord::Open(*with_aux_, source.identity);
+  const auto record =
+      RestoreRecord::Open(*with_aux_, source.identity, source.items.size(), [] { return Status(); });
   ASSERT_TRUE(IsOk(record));
   const auto refused = PlanRestore(*with_aux_, source, **record, false);
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);

@@ -48,7 +48,8 @@ class RestoreRun {
 Result<RestoreSummary> RestoreRun::Run() {
   ZENFS_ASSIGN_OR_RETURN(source_,
                          OpenRestoreSource(options_.source, options_.restore_path, options_.partial));
-  ZENFS_ASSIGN_OR_RETURN(record_, RestoreRecord::Open(volume_, source_->identity));
+  ZENFS_ASSIGN_OR_RETURN(record_, RestoreRecord::Open(volume_, source_->identity, source_->items.size(),
+                                                      [this] { return transfer_.CheckGoingOn(); }));
   ZENFS_ASSIGN_OR_RETURN(plan_, PlanRestore(volume_, *source_, *record_, options_.force));
   for (const auto* omissions : {&source_->left_out, &source_->unreachable}) {
     for (const auto& omission : *omissions) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,18 +31,28 @@ struct RestoreLine {
 
 // Returns the lines of a record by file id; none if the record is of another restore. Takes any
 // bytes: incomplete lines, as after a crash, are ignored. Errors: kCorruption for a line that is
-// too long for LineReader.
+// too long for LineReader, and for more than kRestoreRunsAtMost lines that are incomplete.
 [[nodiscard]] Result<std::map<std::uint64_t, RestoreLine>> ParseRestoreRecord(std::string_view text,
                                                                               std::string_view identity);
+
+// A run that continues a restore adds one line feed, and a crash cuts at most one line.
+inline constexpr std::uint64_t kRestoreRunsAtMost = 10'000;
 
 class RestoreRecord {
  public:
   using Line = RestoreLine;
 
+  using GoingOn = std::function<Status()>;
+
   // Reads what an interrupted restore of `identity` left, and changes nothing. Ignores remains of
-  // other restores.
+  // other restores. `files`: the number of files in the source, which limits the length of a true record. Calls `going_on`
+  // every kLinesACheck lines and returns its error. Errors: also kCorruption for a record that is longer, and as
+  // ParseRestoreRecord.
+  static constexpr std::uint64_t kLinesACheck = 1000;
   [[nodiscard]] static Result<std::unique_ptr<RestoreRecord>> Open(Volume& volume,
-                                                                   const std::string& identity);
+                                                                   const std::string& identity,
+                                                                   std::uint64_t files,
+                                                                   const GoingOn& going_on);
 
   // True if that restore has already created `item` at the path `destination`.
   [[nodiscard]] bool Has(const RestoreItem& item, const std::string& destination) const;
@@ -59,7 +70,7 @@ class RestoreRecord {
 
  private:
   RestoreRecord(Volume& volume, std::string identity) : volume_(volume), identity_(std::move(identity)) {}
-  [[nodiscard]] Status Read();
+  [[nodiscard]] Status Read(std::uint64_t files, const GoingOn& going_on);
   [[nodiscard]] Status EmptyStaging();
 
   Volume& volume_;
