@@ -18,6 +18,7 @@ set(ZENFS_SOURCES_backup
   backup/volume_tree.cc
 )
 set(ZENFS_TESTS_backup
+  backup/backup_names_test.cc
   backup/backup_rot_test.cc
   backup/backup_test.cc
   backup/directory_race_test.cc

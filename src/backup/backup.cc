@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kReplacedAtMost = 10;  // how often a writer may replace a file while it is read
 constexpr std::size_t kDamagedNamedAtMost = 20;
+constexpr std::string_view kNotCopied = "it is not copied; if an earlier run has copied it, that copy stays";
 
 // Bytes of the device that files claim. No byte has two claims.
 class DeviceClaims {
@@ -49,6 +50,43 @@ class DeviceClaims {
   std::map<DeviceOffset, DeviceOffset> ends_;  // by the start
 };
 
+// The content marks of files of the volume, as they were at one moment.
+class ContentMarks {
+ public:
+  // `id`: larger than those before.
+  void Add(FileId id, std::uint64_t size, const ContentMark& mark) { marks_.push_back({id, size, mark}); }
+  // Null if the file was gone, or had another size.
+  const ContentMark* Find(FileId id, std::uint64_t size) const {
+    const auto it = std::ranges::lower_bound(marks_, id, {}, &Entry::id);
+    return it != marks_.end() && it->id == id && it->size == size ? &it->mark : nullptr;
+  }
+
+ private:
+  struct Entry {
+    FileId id;
+    std::uint64_t size = 0;
+    ContentMark mark;
+  };
+  std::vector<Entry> marks_;
+};
+
+// What is known of a file with several names after the first of them. Each further name gets the same bytes, without another
+// read of the volume: a file may have very many names and extents.
+struct FirstName {
+  std::string path;  // in the volume
+  std::uint64_t size = 0;
+  std::uint64_t mtime_seconds = 0;
+  KnownCrc crc;                // of its bytes in the volume
+  std::optional<Code> failed;  // it can't be read, or is damaged
+  // Its copy, open, so that a name that others exchange does not matter; and the line of it.
+  std::optional<HostFile> copy;
+  ManifestFile line;
+};
+
+bool MayBeSame(const FileStat& stat, const ManifestFile& known) {
+  return known.id == stat.id.value && known.size == stat.size && known.mtime_seconds == stat.mtime_seconds;
+}
+
 class BackupRun {
  public:
   BackupRun(Volume& volume, const BackupOptions& options, TransferObserver& observer)
@@ -75,18 +113,29 @@ class BackupRun {
   void LeaveOut(PathNode node, std::string reason) EXCLUDES(unfit_mutex_);
   BackupDestination::Unfit UnfitSoFar() EXCLUDES(unfit_mutex_);
   Status CopyAll();
-  Result<bool> IsUnchanged(const VolumeFile& file, const ManifestFile& known) const;
-  Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known) const;
+  Status FindKept();
+  Result<ContentMarks> MarkKnown() const;
+  Result<bool> IsUnchanged(const VolumeFile& file, const ManifestFile& known,
+                           const ContentMarks& marks) const;
+  Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known, const ContentMarks& marks) const;
   Status Process(std::size_t number);
-  Result<Comparison> Compare(const VolumeFile& file, const std::string& path);
+  Status ProcessName(std::size_t number, FirstName& first);
+  Result<Comparison> Compare(const VolumeFile& file, const std::string& path, FirstName& first);
+  bool IsTheSame(const VolumeFile& file, const std::string& path, const FirstName& first) const;
   Result<std::uint32_t> ChecksumOfCopy(const HostFile& copy, std::uint64_t size);
-  Status CopyUntilItStays(std::size_t number, const VolumeFile& file, const std::string& path);
-  Result<Outcome> Copy(std::size_t number, const VolumeFile& file, const std::string& path);
+  Status CopyUntilItStays(std::size_t number, const VolumeFile& file, const std::string& path,
+                          FirstName& first);
+  Result<Outcome> Copy(std::size_t number, const VolumeFile& file, const std::string& path, FirstName& first);
+  Result<Outcome> CopyAgain(std::size_t number, const VolumeFile& file, const std::string& path,
+                            FirstName& first);
+  Result<Outcome> Accept(std::size_t number, const VolumeFile& file, const ManifestFile& line);
   Result<Outcome> WhatBecameOf(const std::string& path, FileId id, const VerifiedSource& source);
-  Result<std::uint32_t> CopyBytes(VerifiedSource& from, std::uint64_t size, HostFile& to,
+  Result<std::uint32_t> CopyBytes(const ReadAhead::Reader& read, std::uint64_t size, HostFile& to,
                                   const std::string& path, std::uint64_t mtime_seconds);
   Result<std::uint32_t> ChecksumOfSource(VerifiedSource& from, std::uint64_t size, const std::string& path);
   void NoteUnreadable(const Error& error, std::string_view copy) EXCLUDES(mutex_);
+  void NoteUnreadableToo(const std::string& path, const FirstName& first, std::string_view copy)
+      EXCLUDES(mutex_);
   Status Unreadable() EXCLUDES(mutex_);
 
   Volume& volume_;
@@ -95,9 +144,10 @@ class BackupRun {
   VolumeTree tree_;
   std::set<PathNode> in_volume_;  // all files, also those that the host can't take
   std::unique_ptr<BackupDestination> destination_;
-  std::map<PathNode, ManifestFile> kept_;  // copied by the earlier run
-  std::vector<const VolumeFile*> work_;    // files to copy or verify
-  std::set<FileId> overlapping_;           // files that are damaged and not copied
+  std::map<PathNode, ManifestFile> kept_;             // copied by the earlier run
+  std::vector<const VolumeFile*> work_;               // files to copy or verify
+  std::map<FileId, std::vector<std::size_t>> names_;  // of files with several names: their indices in work_
+  std::set<FileId> overlapping_;                      // files that are damaged and not copied
   std::atomic<std::uint64_t> files_copied_{0};
   std::atomic<std::uint64_t> bytes_copied_{0};
   std::atomic<std::uint64_t> found_unharmed_{0};
@@ -127,6 +177,7 @@ void BackupRun::LeaveOut(PathNode node, std::string reason) {
 Status BackupRun::LeaveOutUnfit() {
   Status status;
   const auto is_unfit = [&](PathNode node) {
+    if (status.ok()) status = transfer_.CheckGoingOn();
     if (!status.ok()) return false;
     const auto reason = destination_->WhyUnfit(node);
     if (!reason) status = Fail(reason.error());
@@ -155,21 +206,50 @@ Status BackupRun::Prepare() {
                                       tree_.paths.PathOf(names.first).size(), kMaxPathBytes,
                                       names.more == 0 ? "" : others));
   }
-  for (const VolumeFile& file : tree_.files) {
-    const auto known = destination_->known().find(file.node);
-    bool there = false;
-    if (known != destination_->known().end()) {
-      ZENFS_ASSIGN_OR_RETURN(there, IsThere(file, known->second));
-      if (there) kept_.insert(*known);
-    }
-    if (there && !options_.verify) continue;
-    work_.push_back(&file);
-  }
+  ZENFS_RETURN_IF_ERROR(FindKept());
   ZENFS_RETURN_IF_ERROR(BoundCopies());
   for (const VolumeFile* file : work_) {
     if (IsToCopy(*file) || kept_.contains(file->node)) transfer_.Expect(2 * file->stat.size, file->stat.size);
   }
   return {};
+}
+
+Status BackupRun::FindKept() {
+  ZENFS_ASSIGN_OR_RETURN(const ContentMarks marks, MarkKnown());
+  for (const VolumeFile& file : tree_.files) {
+    ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+    const auto known = destination_->known().find(file.node);
+    bool there = false;
+    if (known != destination_->known().end()) {
+      ZENFS_ASSIGN_OR_RETURN(there, IsThere(file, known->second, marks));
+      if (there) kept_.insert(*known);
+    }
+    if (there && !options_.verify) continue;
+    work_.push_back(&file);
+  }
+  return {};
+}
+
+// The marks of the files that an earlier run may have copied as they are now: once for each file, because a mark costs time in
+// proportion to its extents. Those of the aux directory are not among them.
+Result<ContentMarks> BackupRun::MarkKnown() const {
+  std::vector<std::pair<FileId, std::uint64_t>> sizes;
+  for (const VolumeFile& file : tree_.files) {
+    const auto known = destination_->known().find(file.node);
+    if (known == destination_->known().end() || !MayBeSame(file.stat, known->second)) continue;
+    sizes.emplace_back(file.stat.id, file.stat.size);
+  }
+  std::ranges::sort(sizes);
+  const auto names_of_same = std::ranges::unique(sizes, {}, &std::pair<FileId, std::uint64_t>::first);
+  sizes.erase(names_of_same.begin(), names_of_same.end());
+  std::vector<FileId> ids;
+  for (const auto& [id, size] : sizes) ids.push_back(id);
+  ContentMarks marks;
+  ZENFS_RETURN_IF_ERROR(volume_.ForEachLayout(ids, [&](std::size_t i, const FileLayout& layout) -> Status {
+    marks.Add(ids[i], sizes[i].second, ContentMark::Of(layout, sizes[i].second));
+    return transfer_.CheckGoingOn();
+  }));
+  return marks;
 }
 
 // The bytes that the manifest and the hints may take on the host. A new manifest is complete before the old one goes.
@@ -181,6 +261,7 @@ Result<std::uint64_t> BackupRun::BytesOfRecord() const {
     manifest += ManifestLine(tree_.paths.PathOf(directory), {}).size();
   }
   for (const auto& [node, stat] : tree_.files) {
+    ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
     const ManifestFile file{.id = stat.id.value,
                             .size = stat.size,
                             .mtime_seconds = kMost,
@@ -248,7 +329,7 @@ Result<std::set<FileId>> BackupRun::Overlaps() const {
   std::set<FileId> overlapping;
   ZENFS_RETURN_IF_ERROR(volume_.ForEachLayout(ids, [&](std::size_t i, const FileLayout& layout) -> Status {
     if (!claims.Claim(layout.extents)) overlapping.insert(ids[i]);
-    return {};
+    return transfer_.CheckGoingOn();
   }));
   return overlapping;
 }
@@ -265,22 +346,25 @@ Status BackupRun::FindOverlapping() {
 // True if the volume's file is what was copied, by the checksums of its bytes or else by their
 // places. A plain file without checksums may be written to the same place again, so its mtime must
 // also be older than the copy.
-Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& known) const {
-  if (known.id != file.stat.id.value || known.size != file.stat.size ||
-      known.mtime_seconds != file.stat.mtime_seconds) {
-    return false;
+Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& known,
+                                    const ContentMarks& marks) const {
+  if (!MayBeSame(file.stat, known)) return false;
+  ContentMark mark;
+  if (const ContentMark* const marked = marks.Find(file.stat.id, known.size)) {
+    mark = *marked;
+  } else {
+    const auto layout = volume_.Layout(tree_.PathOf(file.node));
+    if (!layout) return layout.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(layout.error());
+    mark = ContentMark::Of(*layout, known.size);
   }
-
-  const auto layout = volume_.Layout(tree_.PathOf(file.node));
-  if (!layout) return layout.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(layout.error());
-  const ContentMark mark = ContentMark::Of(*layout, known.size);
   if (mark.sum) return *mark.sum == known.crc32c;
   const bool sure = file.stat.shape == FileShape::kFramed || known.mtime_seconds < known.copied_seconds;
   return mark.layout == known.layout && sure;
 }
 
-Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known) const {
-  ZENFS_ASSIGN_OR_RETURN(const bool unchanged, IsUnchanged(file, known));
+Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known,
+                                const ContentMarks& marks) const {
+  ZENFS_ASSIGN_OR_RETURN(const bool unchanged, IsUnchanged(file, known, marks));
   if (!unchanged) return false;
   ZENFS_ASSIGN_OR_RETURN(const HostStat copy, destination_->directory().Stat(tree_.paths.PathOf(file.node)));
   return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
@@ -381,6 +465,10 @@ Status BackupRun::CopyAll() {
     if (below != unfit.end()) LeaveOut(file->node, below->second);
     return below != unfit.end();
   });
+  for (std::size_t number = 0; number < work_.size(); ++number) {
+    const FileStat& stat = work_[number]->stat;
+    if (stat.links > 1) names_[stat.id].push_back(number);
+  }
   ZENFS_RETURN_IF_ERROR(
       transfer_.Run(work_.size(), options_.jobs, [this](std::size_t number) { return Process(number); }));
   if (missing_ != 0) return Unreadable();
@@ -404,6 +492,10 @@ void BackupRun::NoteUnreadable(const Error& error, std::string_view copy) {
   if (!first_unreadable_) first_unreadable_ = error;
 }
 
+void BackupRun::NoteUnreadableToo(const std::string& path, const FirstName& first, std::string_view copy) {
+  NoteUnreadable(Error(*first.failed, fmt::format("{}: the same file as {}", path, first.path)), copy);
+}
+
 Status BackupRun::Unreadable() {
   MutexLock lock(mutex_);
   if (!first_unreadable_) return {};
@@ -414,10 +506,30 @@ Status BackupRun::Unreadable() {
 }
 
 Status BackupRun::Process(std::size_t number) {
+  FirstName first;
+  const auto names = names_.find(work_[number]->stat.id);
+  if (names == names_.end()) return ProcessName(number, first);
+  if (names->second.front() != number) return {};  // with the first
+  for (const std::size_t name : names->second) {
+    ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+    ZENFS_RETURN_IF_ERROR(ProcessName(name, first));
+  }
+  return {};
+}
+
+// True if `path` is a further name of that file, and the file has not changed.
+bool BackupRun::IsTheSame(const VolumeFile& file, const std::string& path, const FirstName& first) const {
+  if (!first.copy && !first.crc && !first.failed) return false;
+  const auto stat = volume_.Stat(path);
+  return stat && stat->id == file.stat.id && stat->size == first.size &&
+         stat->mtime_seconds == first.mtime_seconds;
+}
+
+Status BackupRun::ProcessName(std::size_t number, FirstName& first) {
   const VolumeFile& file = *work_[number];
   const std::string path = tree_.PathOf(file.node);
   if (kept_.contains(file.node)) {
-    ZENFS_ASSIGN_OR_RETURN(const Comparison comparison, Compare(file, path));
+    ZENFS_ASSIGN_OR_RETURN(const Comparison comparison, Compare(file, path, first));
     if (comparison == Comparison::kSame) ++found_unharmed_;
     if (comparison != Comparison::kDifferent) return {};
     transfer_.Notice(fmt::format("{} differs from the file in the volume, and is copied again",
@@ -431,16 +543,17 @@ Status BackupRun::Process(std::size_t number) {
                   "{}: its extents overlap on the device, with one another or with those of an older file, "
                   "and all files together have more bytes than the device",
                   path)),
-        "it is not copied; if an earlier run has copied it, that copy stays");
+        kNotCopied);
     ++missing_;
     return destination_->Keep(file.node);
   }
-  return CopyUntilItStays(number, file, path);
+  return CopyUntilItStays(number, file, path, first);
 }
 
 // Compares both sides with the recorded checksum. A read error of the copy means that it is different. If the file in the
 // volume can't be read or is damaged, the copy stays, whatever it is.
-Result<BackupRun::Comparison> BackupRun::Compare(const VolumeFile& file, const std::string& path) {
+Result<BackupRun::Comparison> BackupRun::Compare(const VolumeFile& file, const std::string& path,
+                                                 FirstName& first) {
   const ManifestFile& known = kept_.at(file.node);
   const auto copy = destination_->directory().OpenForRead(tree_.paths.PathOf(file.node));
   bool whole = false;
@@ -450,19 +563,33 @@ Result<BackupRun::Comparison> BackupRun::Compare(const VolumeFile& file, const s
     ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
     whole = crc && *crc == known.crc32c;
   }
+  constexpr std::string_view kStays = "its copy is whole and stays";
+  constexpr std::string_view kDamagedToo = "its copy is damaged too, and stays";
+  if (IsTheSame(file, path, first)) {
+    if (first.crc) return whole && *first.crc == known.crc32c ? Comparison::kSame : Comparison::kDifferent;
+    if (first.failed) {
+      if (!whole) ++missing_;
+      NoteUnreadableToo(path, first, whole ? kStays : kDamagedToo);
+      return Comparison::kSourceUnreadable;
+    }
+  }
+  first = {.path = path, .size = known.size, .mtime_seconds = known.mtime_seconds};
   const auto layout = volume_.Layout(path);
   const auto from = volume_.OpenForRead(path);
   if (!layout || !from) return Comparison::kDifferent;  // copying reports what is wrong with it
   VerifiedSource source(**from, *layout, volume_.info().geometry, path);
   const auto crc = ChecksumOfSource(source, known.size, path);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  if (crc) return whole && *crc == known.crc32c ? Comparison::kSame : Comparison::kDifferent;
+  if (crc) {
+    first.crc = *crc;
+    return whole && *crc == known.crc32c ? Comparison::kSame : Comparison::kDifferent;
+  }
   if (!source.failure() || source.failure()->code() == Code::kNotFound) return Comparison::kDifferent;
   if (const auto now = volume_.Layout(path); !now || source.ExtentsDiffer(*now))
     return Comparison::kDifferent;
   if (!whole) ++missing_;
-  NoteUnreadable(*source.failure(),
-                 whole ? "its copy is whole and stays" : "its copy is damaged too, and stays");
+  first.failed = source.failure()->code();
+  NoteUnreadable(*source.failure(), whole ? kStays : kDamagedToo);
   return Comparison::kSourceUnreadable;
 }
 
@@ -477,9 +604,10 @@ Result<std::uint32_t> BackupRun::ChecksumOfCopy(const HostFile& copy, std::uint6
                         copy.path(), {});
 }
 
-Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file, const std::string& path) {
+Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file, const std::string& path,
+                                   FirstName& first) {
   for (int attempt = 0; attempt < kReplacedAtMost; ++attempt) {
-    const auto outcome = Copy(number, file, path);
+    const auto outcome = Copy(number, file, path, first);
     if (!outcome || *outcome != Outcome::kCopied) destination_->DropTemporary(number);
     if (!outcome) return Fail(outcome.error());
     if (*outcome == Outcome::kUnfit) return {};
@@ -513,14 +641,21 @@ Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const std::string& path, File
   const auto now = volume_.Layout(path);
   if (!now) return gone(now.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(now.error());
   if (source.ExtentsDiffer(*now)) return Outcome::kReplaced;
-  NoteUnreadable(*source.failure(), "it is not copied; if an earlier run has copied it, that copy stays");
+  NoteUnreadable(*source.failure(), kNotCopied);
   return Outcome::kUnreadable;
 }
 
 Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file,
-                                           const std::string& path) {
+                                           const std::string& path, FirstName& first) {
   const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
   SyncPoint::Reach("backup:open");
+  if (IsTheSame(file, path, first)) {
+    if (first.copy) return CopyAgain(number, file, path, first);
+    if (first.failed) {
+      NoteUnreadableToo(path, first, kNotCopied);
+      return Outcome::kUnreadable;
+    }
+  }
   // Both are taken before the file is looked at, so that the next run copies a file that changes
   // from here on.
   const std::uint64_t begun = WallSeconds();
@@ -538,9 +673,15 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   if (size < EndOfExtents(*layout)) return Outcome::kReplaced;  // truncated since the layout was taken
   ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
   VerifiedSource verified(source, *layout, volume_.info().geometry, path);
-  const auto crc = CopyBytes(verified, size, to, path, stat->mtime_seconds);
+  first = {.path = path, .size = size, .mtime_seconds = stat->mtime_seconds};
+  const auto crc = CopyBytes([&](std::uint64_t offset, ByteSpan into) { return verified.Read(offset, into); },
+                             size, to, path, stat->mtime_seconds);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  if (!crc && verified.failure()) return WhatBecameOf(path, source.id(), verified);
+  if (!crc && verified.failure()) {
+    const auto outcome = WhatBecameOf(path, source.id(), verified);
+    if (outcome && *outcome == Outcome::kUnreadable) first.failed = verified.failure()->code();
+    return outcome;
+  }
   if (!crc) return Fail(crc.error());
   if (const auto now = volume_.Layout(path); now && verified.Misses(*now, size)) return Outcome::kReplaced;
   ManifestFile line{.id = source.id().value,
@@ -552,6 +693,31 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
     line.layout = mark.layout;
     line.copied_seconds = begun;
   }
+  ZENFS_ASSIGN_OR_RETURN(const Outcome outcome, Accept(number, file, line));
+  if (file.stat.links > 1) {
+    first.crc = *crc;
+    first.line = line;
+    first.copy = std::move(to);
+  }
+  return outcome;
+}
+
+// Copies a further name of a file from the copy of the first. If that is no longer what it was, the volume is read again.
+Result<BackupRun::Outcome> BackupRun::CopyAgain(std::size_t number, const VolumeFile& file,
+                                                const std::string& path, FirstName& first) {
+  ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
+  const auto crc =
+      CopyBytes([&](std::uint64_t offset, ByteSpan into) { return first.copy->Read(offset, into); },
+                first.size, to, path, first.mtime_seconds);
+  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
+  first.copy->DropCache();
+  if (crc && *crc == first.line.crc32c) return Accept(number, file, first.line);
+  first = {};
+  return Outcome::kReplaced;
+}
+
+Result<BackupRun::Outcome> BackupRun::Accept(std::size_t number, const VolumeFile& file,
+                                             const ManifestFile& line) {
   const Status accepted = destination_->Accept(number, file.node, line);
   if (!accepted.ok() && IsUnfitName(accepted.error())) {
     LeaveOut(file.node, UnfitReason(accepted.error()));
@@ -559,14 +725,13 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   }
   ZENFS_RETURN_IF_ERROR(accepted);
   ++files_copied_;
-  bytes_copied_ += size;
+  bytes_copied_ += line.size;
   return Outcome::kCopied;
 }
 
 // Syncs the bytes to stable media and reads them back.
-Result<std::uint32_t> BackupRun::CopyBytes(VerifiedSource& from, std::uint64_t size, HostFile& to,
+Result<std::uint32_t> BackupRun::CopyBytes(const ReadAhead::Reader& read, std::uint64_t size, HostFile& to,
                                            const std::string& path, std::uint64_t mtime_seconds) {
-  const auto read = [&](std::uint64_t offset, ByteSpan into) { return from.Read(offset, into); };
   ZENFS_ASSIGN_OR_RETURN(const std::uint32_t crc,
                          transfer_.Pump(read, size, path, [&](ByteView chunk) { return to.Append(chunk); }));
   ZENFS_RETURN_IF_ERROR(to.SetModified(mtime_seconds));
