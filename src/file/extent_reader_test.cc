@@ -191,6 +191,38 @@ TEST_F(ExtentReaderTest, ExtentsOfAByteEachAreReadInRounds) {
   EXPECT_LE(device.deepest, 300U);
 }
 
+// A foreign volume may have very many extents in few blocks.
+TEST_F(ExtentReaderTest, ABlockOfManyExtentsIsReadOnce) {
+  std::vector<Extent> extents;
+  std::string expected;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const Extent& from = extents_[i % extents_.size()];
+    extents.push_back({.file_offset = i, .place = from.place + i / extents_.size(), .length = 1});
+    expected += Expected(from.file_offset, 1);
+  }
+  for (const bool started : {false, true}) {
+    const std::uint64_t before = rig_.device.count(FaultyDevice::Command::kRead);
+    std::string text(expected.size(), '\0');
+    ReadRequest request{0, std::as_writable_bytes(std::span(text)), {}};
+    ReadBatch batch(rig_.device);
+    if (started) {
+      batch.Start(extents, {&request, 1});
+      batch.Finish();
+    } else {
+      batch.Read(extents, {&request, 1}, ReadSource::kDevice);
+    }
+    EXPECT_TRUE(request.status.ok());
+    EXPECT_EQ(text, expected);
+    EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead) - before, 3U);
+  }
+  rig_.device.Inject({FaultyDevice::Command::kRead, 2, 1, {}, Code::kIo, FaultyDevice::When::kBefore});
+  std::string text(expected.size(), '\0');
+  ReadRequest request{0, std::as_writable_bytes(std::span(text)), {}};
+  ReadExtentsMany(rig_.device, extents, {&request, 1});
+  ASSERT_FALSE(request.status.ok());
+  EXPECT_EQ(request.status.error().code(), Code::kIo);
+}
+
 TEST_F(ExtentReaderTest, RangeOutsideTheExtentsIsCorruption) {
   std::string text(101, '?');
   const Status status =

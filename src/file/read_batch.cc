@@ -33,8 +33,10 @@ void ReadBatch::PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_
     command.length = direct;
   }
   if (direct == into.size()) return;
-  Command& command = commands_.emplace_back();
   const DeviceOffset from = place + direct;
+  const bool in_one_block = from.value % block + into.size() - direct <= block;
+  const std::size_t blocks = in_one_block ? FindBlock(from, request) : kOwnBlocks;
+  Command& command = commands_.emplace_back();
   command.copy_to = into.subspan(direct);
   command.skip = from.value % block;
   // The last block of an extent is padded on the device, so whole blocks can be read.
@@ -42,8 +44,24 @@ void ReadBatch::PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_
   command.io.offset = DeviceOffset(from.value - command.skip);
   command.owner = &request;
   command.file_offset = file_offset + direct;
+  command.blocks = blocks;
+  if (blocks != kOwnBlocks) {
+    command.skip = from - commands_[blocks].io.offset;
+    return;
+  }
   command.bounce_at = bounce_bytes_;
   bounce_bytes_ += RoundUp(command.length, AlignedBuffer::kAlignment);
+}
+
+std::size_t ReadBatch::FindBlock(DeviceOffset place, const ReadRequest& request) const {
+  const std::size_t oldest = commands_.size() - std::min(commands_.size(), kSharedAmong);
+  for (std::size_t i = commands_.size(); i-- > oldest;) {
+    const std::size_t blocks = commands_[i].blocks == kOwnBlocks ? i : commands_[i].blocks;
+    const Command& read = commands_[blocks];
+    if (read.owner != &request || read.bounce_at == kInPlace) continue;
+    if (read.io.offset <= place && place < read.io.offset + read.length) return blocks;
+  }
+  return kOwnBlocks;
 }
 
 template <typename MakeRoom>
@@ -73,14 +91,15 @@ void ReadBatch::PlaceBounces() {
 }
 
 void ReadBatch::Complete(Command& command) const {
-  if (!command.io.status.ok()) {
+  const IoRequest& io = command.blocks == kOwnBlocks ? command.io : commands_[command.blocks].io;
+  if (!io.status.ok()) {
     if (!command.owner->status.ok()) return;  // a request reports its first error
-    command.owner->status = Fail(ReadError(device_.geometry(), command.io.status.error(), command.io.offset,
-                                           command.length, command.file_offset));
+    command.owner->status = Fail(
+        ReadError(device_.geometry(), io.status.error(), io.offset, command.length, command.file_offset));
     return;
   }
   if (!command.copy_to.empty())
-    std::memcpy(command.copy_to.data(), command.io.read_into.data() + command.skip, command.copy_to.size());
+    std::memcpy(command.copy_to.data(), io.read_into.data() + command.skip, command.copy_to.size());
 }
 
 void ReadBatch::CompleteAll() {
@@ -99,7 +118,7 @@ void ReadBatch::Start(std::span<const Extent> extents, std::span<ReadRequest> re
   for (const ReadRequest& request : requests) wanted += request.into.size();
   bool too_large = false;
   Plan(extents, requests, Into::kBatch, [&] {
-    if (bounce_bytes_ <= 2 * wanted + kStartedBounceMax) return;
+    if (bounce_bytes_ <= 2 * wanted + kStartedBounceMax && commands_.size() < kStartedCommandsMax) return;
     too_large = true;
     commands_.clear();
     bounce_bytes_ = 0;
@@ -112,8 +131,14 @@ void ReadBatch::Start(std::span<const Extent> extents, std::span<ReadRequest> re
   if (commands_.empty()) return;
   PlaceBounces();
   IoQueue& queue = Queue(commands_.size());
-  for (Command& command : commands_) queue.Submit(&command.io);
+  SubmitTo(queue);
   queue.Reap(0, done_);
+}
+
+void ReadBatch::SubmitTo(IoQueue& queue) {
+  for (Command& command : commands_) {
+    if (command.blocks == kOwnBlocks) queue.Submit(&command.io);
+  }
 }
 
 void ReadBatch::Finish() {
@@ -147,8 +172,7 @@ void ReadBatch::RunRound() {
     IoRequest& io = commands_.front().io;
     io.status = device_.Read(io.offset, io.read_into);
   } else if (!commands_.empty()) {
-    IoQueue& queue = Queue(commands_.size());
-    for (Command& command : commands_) queue.Submit(&command.io);
+    SubmitTo(Queue(commands_.size()));
   }
   Finish();
 }

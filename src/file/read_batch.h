@@ -49,9 +49,14 @@ class ReadBatch {
   static constexpr std::size_t kRoundCommands = 256;
   // A read that is started is one round. If that took more than this beside what is asked for, it is carried out at once.
   static constexpr std::size_t kStartedBounceMax = 16 << 20;
+  static constexpr std::size_t kStartedCommandsMax = 4096;
   static constexpr std::size_t kInPlace = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kOwnBlocks = std::numeric_limits<std::size_t>::max();
+  // A command may copy from the blocks that one of so many commands before it reads.
+  static constexpr std::size_t kSharedAmong = 8;
 
   // One device read. If it is not in place, whole blocks go to bounce_, and their bytes from `skip` on are copied to `copy_to`.
+  // A command with the `blocks` of another one reads nothing: many extents may be in one block.
   struct Command {
     IoRequest io;
     ReadRequest* owner = nullptr;
@@ -60,6 +65,7 @@ class ReadBatch {
     std::size_t bounce_at = kInPlace;
     std::size_t skip = 0;
     ByteSpan copy_to;
+    std::size_t blocks = kOwnBlocks;  // index in commands_ of the command that reads them
   };
 
   enum class Into { kCaller, kBatch };  // where the device reads to, if the bytes are aligned
@@ -71,7 +77,10 @@ class ReadBatch {
             const MakeRoom& make_room);
   void PlanPiece(DeviceOffset place, ByteSpan into, std::uint64_t file_offset, ReadRequest& request,
                  Into memory);
+  // The index of a command of the same request that reads this block; kOwnBlocks if there is none.
+  std::size_t FindBlock(DeviceOffset place, const ReadRequest& request) const;
   void PlaceBounces();
+  void SubmitTo(IoQueue& queue);
   // Sends the commands planned so far and waits for them.
   void RunRound();
   void RunCachedRound(HostCache& cache);
