@@ -21,6 +21,8 @@ constexpr std::uint64_t kWriteBytes = 128 << 10;
 // Limits the size of a commit if extents are small.
 constexpr std::size_t kExtentsACommit = 256;
 constexpr std::chrono::seconds kWaitForZone{5};
+// In both copies of the metadata log: an extent has up to 31 bytes, on most devices 15, and 5 for its checksum.
+constexpr std::uint64_t kRestatedBytesAnExtent = 40;
 
 bool Holds(const std::vector<Extent>& extents, const Extent& front) {
   const auto it = FindExtent(extents, front.file_offset);
@@ -112,8 +114,10 @@ Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& 
     ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, ReadFront(file, front));
     ZENFS_RETURN_IF_ERROR(CopyFront(front, bytes, file.lifetime, copy));
   }
-  if (pause) pause(SteadyNow() - begin);
+  const SteadyTime copied = SteadyNow();
+  if (pause) pause(copied - begin);
   SyncPoint::Reach("reclaim:copied");
+  const SteadyTime commits = SteadyNow();
   std::vector<Extent> extents;
   const Status committed = files_.WithFile(file.id, [&](const FileRecord& now) -> Status {
     ZENFS_RETURN_IF_ERROR(check(now));
@@ -124,6 +128,9 @@ Result<std::vector<Extent>> ExtentMover::MoveCopy(const FileRecord& file, Copy& 
     return Fail(Code::kBusy, fmt::format("file {}: was written to while it was moved", now.id.value));
   });
   if (!committed.ok()) return Fail(committed.error());
+  // The commit of a file with very many extents may take longer than the copy.
+  if (const auto longer = (SteadyNow() - commits) - (copied - begin); pause && longer.count() > 0)
+    pause(longer);
   return extents;
 }
 
@@ -262,6 +269,23 @@ Status ExtentMover::Verify(DeviceOffset place, ByteView written) {
               fmt::format("{}: zone {} at byte {}: {} bytes that were moved there read back differently; the "
                           "original stays in use",
                           device_.name(), zone.value, place - geometry.ZoneStart(zone), written.size()));
+}
+
+std::uint64_t RestatedBytes(const FileRecord& file, ZoneId zone, const Geometry& geometry) {
+  std::uint64_t restated = 0;  // extents
+  std::uint64_t bytes = 0;     // of the present piece
+  std::size_t extents = 0;
+  for (std::size_t i = 0; i < file.extents.size(); ++i) {
+    const Extent& extent = file.extents[i];
+    if (geometry.ZoneOf(extent.place) != zone) continue;
+    const bool begins = extents == 0 || bytes + extent.length > kPieceBytes || extents == kExtentsACommit;
+    if (begins) bytes = extents = 0;
+    const std::uint64_t pieces = std::max<std::uint64_t>((extent.length + kPieceBytes - 1) / kPieceBytes, 1);
+    restated += (begins ? pieces : 0) * (file.extents.size() - i);
+    bytes += extent.length;
+    ++extents;
+  }
+  return restated * kRestatedBytesAnExtent;
 }
 
 MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& from,

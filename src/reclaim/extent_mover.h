@@ -111,6 +111,10 @@ class ExtentMover {
   std::uint64_t window_bytes_ = 0;
 };
 
+// Bytes of metadata, about, that MoveOut writes for this file: each piece is a commit, which restates the extents of the file from
+// the first moved one on.
+[[nodiscard]] std::uint64_t RestatedBytes(const FileRecord& file, ZoneId zone, const Geometry& geometry);
+
 // The extents of a file after a move, and the edit that sets them.
 struct MovedExtents {
   std::vector<Extent> all;

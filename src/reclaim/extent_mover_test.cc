@@ -39,6 +39,24 @@ void ExpectApplies(const FileRecord& file, const MovedExtents& moved) {
   EXPECT_EQ(state.FindFile(file.id)->mtime_seconds, file.mtime_seconds);
 }
 
+TEST(RestatedBytes, APieceRestatesTheFileFromItsFirstExtentOn) {
+  std::vector<Extent> extents;
+  for (std::uint64_t i = 0; i < 1000; ++i) extents.push_back(At(i, i == 400 ? 2 : 1, i % 200, kBlock));
+  const FileRecord file = File(extents);
+  EXPECT_EQ(RestatedBytes(file, ZoneId(2), kGeometry), 600u * 40);
+  EXPECT_EQ(RestatedBytes(file, ZoneId(3), kGeometry), 0u);
+  // Pieces of 1 MiB: of extents 0, 256, 513 (because one is elsewhere) and 769.
+  EXPECT_EQ(RestatedBytes(file, ZoneId(1), kGeometry), (1000u + 744 + 487 + 231) * 40);
+}
+
+TEST(RestatedBytes, ALongExtentHasSeveralPieces) {
+  Geometry geometry = kGeometry;
+  geometry.zone_size = 16 << 20;
+  const FileRecord file =
+      File({{0, DeviceOffset(0), (3 << 20) + kBlock}, {(3 << 20) + kBlock, DeviceOffset(8 << 20), 5}});
+  EXPECT_EQ(RestatedBytes(file, ZoneId(0), geometry), (4u * 2 + 1) * 40);
+}
+
 // Two copies are adjacent on the device, but not in the file.
 TEST(ReplaceExtents, CopiesThatAreNotAdjacentInTheFileAreNotJoined) {
   const FileRecord file = File({At(0, 1, 0, 2 * kBlock), At(2, 2, 0, kBlock), At(3, 1, 2, 2 * kBlock)});

@@ -18,6 +18,9 @@ constexpr int kPauseFactor = 3;
 // Limit of failed attempts for each zone. The error does not tell whether the source is unreadable, which is
 // permanent, or a copy or commit failed, which may pass. Each attempt writes copies.
 constexpr int kTriesMax = 3;
+// How many victims a search may ask for what they restate. If all were of one file, the search would look at each of its extents for
+// each of its zones.
+constexpr int kCostsASearch = 32;
 
 // True if a zone is on its way from the pool to the log, or back.
 bool AnyInTransit(std::span<const ZoneStatus> zones, const ReclaimTarget::LogView& log) {
@@ -76,7 +79,8 @@ Reclaimer::Search Reclaimer::Look() const {
 void Reclaimer::Reclaim(const ReclaimNeed& need) {
   if (refused_at_ != need.version) refused_.clear();
   refused_at_ = need.version;
-  const Search search = Look();
+  Search search = Look();
+  AddKnownCosts(search);
   const std::optional<Victim> victim = Choose(search, need);
   if (!victim) {
     if (!TakeFromLog(need)) GiveVerdict(search, need);
@@ -96,7 +100,21 @@ bool Reclaimer::TakeFromLog(const ReclaimNeed& need) {
   return target_.ReturnSpareLogZone() || yields;
 }
 
-std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed& need) {
+void Reclaimer::AddKnownCosts(Search& search) {
+  std::map<ZoneId, Cost> known;
+  known.swap(costs_);
+  if (known.empty()) return;
+  for (Victim& victim : search.victims) {
+    const auto it = known.find(victim.zone);
+    if (it == known.end() || it->second.incarnation != victim.incarnation ||
+        it->second.copies != victim.copies)
+      continue;
+    victim.restated = it->second.restated;
+    costs_.insert(known.extract(it));
+  }
+}
+
+std::optional<Victim> Reclaimer::Choose(Search& search, const ReclaimNeed& need) {
   std::set<ZoneId> skip = busy_;
   skip.insert(refused_.begin(), refused_.end());
   for (const Victim& victim : search.victims) {
@@ -104,11 +122,29 @@ std::optional<Victim> Reclaimer::Choose(const Search& search, const ReclaimNeed&
     if (it == tries_.end() || it->second.incarnation != victim.incarnation) continue;
     if (it->second.failed >= kTriesMax) skip.insert(victim.zone);
   }
-  for (;;) {
+  costs_unknown_ = false;
+  // An unknown cost counts as none, so the first victim that is the best with its cost is the best of all.
+  for (int asked = 0;;) {
     const std::optional<Victim> victim = ChooseVictim(search.victims, need, skip, block_size_);
-    if (!victim || !target_.IsHeld(victim->zone)) return victim;
-    busy_.insert(victim->zone);
-    skip.insert(victim->zone);
+    if (!victim) return std::nullopt;
+    if (target_.IsHeld(victim->zone)) {
+      busy_.insert(victim->zone);
+      skip.insert(victim->zone);
+      continue;
+    }
+    if (victim->kind != Victim::Kind::kData || victim->restated) return victim;
+    if (asked++ == kCostsASearch) {
+      if (need.urgency >= ReclaimUrgency::kAhead) return victim;
+      costs_unknown_ = true;
+      for (const Victim& each : search.victims) {
+        if (each.kind == Victim::Kind::kData && !each.restated) skip.insert(each.zone);
+      }
+      continue;
+    }
+    const auto same = [&](const Victim& each) { return each.zone == victim->zone; };
+    Victim& found = *std::ranges::find_if(search.victims, same);
+    found.restated = target_.RestatedBytes(found.zone);
+    costs_[found.zone] = {found.incarnation, found.copies, *found.restated};
   }
 }
 
@@ -117,7 +153,8 @@ void Reclaimer::GiveVerdict(const Search& search, const ReclaimNeed& need) {
   const bool log_helps = need.victims != VictimZones::kData;
   const std::span<const LogZoneStatus> log_zones =
       log_helps ? search.log.zones : std::span<const LogZoneStatus>();
-  const bool any = !busy_.empty() || AnyGarbagePending(search.zones, log_zones, block_size_) ||
+  const bool any = !busy_.empty() || costs_unknown_ ||
+                   AnyGarbagePending(search.zones, log_zones, block_size_) ||
                    (log_helps && AnyInTransit(search.zones, search.log));
   const bool lacks_room =
       need.victims == VictimZones::kLog && std::ranges::any_of(search.victims, [&](const Victim& victim) {

@@ -43,7 +43,9 @@ class Reclaimer {
   void Reclaim(const ReclaimNeed& need);
   bool TakeFromLog(const ReclaimNeed& need);
   // Returns the best victim that is not held, and adds better ones that are held to busy_.
-  std::optional<Victim> Choose(const Search& search, const ReclaimNeed& need);
+  std::optional<Victim> Choose(Search& search, const ReclaimNeed& need);
+  // Sets Victim::restated where it is known, and forgets what is no longer true.
+  void AddKnownCosts(Search& search);
   void GiveVerdict(const Search& search, const ReclaimNeed& need);
   void Note(const Victim& victim, const Status& emptied);
   bool IsEmptied(const Victim& victim) const;
@@ -58,7 +60,16 @@ class Reclaimer {
     int failed = 0;
   };
   std::map<ZoneId, Tries> tries_;
-  std::set<ZoneId> busy_;  // zones to skip until the next verdict
+  // What emptying a zone would restate, with what it was found for. Metadata that files get or lose in other zones is not noticed:
+  // it is an estimate.
+  struct Cost {
+    std::uint32_t incarnation = 0;
+    std::uint64_t copies = 0;
+    std::uint64_t restated = 0;
+  };
+  std::map<ZoneId, Cost> costs_;
+  bool costs_unknown_ = false;  // the last search ended with victims whose cost it had not asked for
+  std::set<ZoneId> busy_;       // zones to skip until the next verdict
   // Zones to skip because there was no room for copies or their commit; cleared when the version of the need changes.
   std::set<ZoneId> refused_;
   std::uint64_t refused_at_ = 0;  // version of the need

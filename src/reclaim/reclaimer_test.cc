@@ -41,6 +41,7 @@ class RunningReclaimer final : public ReclaimTarget {
     if (meanwhile) meanwhile(pause);
     return empty_zone_(victim.zone);
   }
+  std::uint64_t RestatedBytes(ZoneId zone) const override { return restated ? restated(zone) : 0; }
   bool IsHeld(ZoneId) const override { return held; }
   bool BorrowLogZone() override { return false; }
   bool ReturnSpareLogZone() override { return log_.return_spare(); }
@@ -49,7 +50,9 @@ class RunningReclaimer final : public ReclaimTarget {
 
   std::atomic<bool> held;  // all zones
   std::atomic<bool> can_commit = true;
-  std::function<void(const ExtentMover::Pause&)> meanwhile;  // set it before there is a need
+  // Set these before there is a need.
+  std::function<void(const ExtentMover::Pause&)> meanwhile;
+  std::function<std::uint64_t(ZoneId)> restated;
 
  private:
   const LogOfTarget log_;
@@ -158,6 +161,49 @@ TEST_F(ReclaimerTest, ItHurriesOnceAWriterWaits) {
   while (!done && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
   EXPECT_TRUE(done);
   writer.Join();
+}
+
+// The first nearly dead zones have files of very many extents, in a volume of another.
+TEST_F(ReclaimerTest, ZonesThatRestateMuchAreEmptiedOnlyIfSpaceIsShort) {
+  zones_->RemoveLive({live_.data(), 7});
+  live_.erase(live_.begin(), live_.begin() + 7);
+  std::vector<Extent> dying;
+  std::vector<ZoneId> nearly_dead;
+  for (int i = 0; i < 3; ++i) {
+    Fill(dying, kBlocks - 2);
+    Fill(live_, 2);
+    nearly_dead.push_back(device_->geometry().ZoneOf(live_.back().place));
+  }
+  Mutex mutex;
+  std::vector<ZoneId> emptied;
+  std::map<ZoneId, int> asked;
+  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+    for (const Extent& extent : live_) {
+      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+    }
+    MutexLock lock(mutex);
+    emptied.push_back(zone);
+    return {};
+  });
+  running.restated = [&](ZoneId zone) -> std::uint64_t {
+    MutexLock lock(mutex);
+    ++asked[zone];
+    return zone == nearly_dead[2] ? 0 : 100 * kTestBlock;
+  };
+  const auto emptied_so_far = [&] {
+    MutexLock lock(mutex);
+    return emptied;
+  };
+  zones_->reclaim().TidyData();
+  zones_->RemoveLive(dying);
+  const Deadline soon = Soon();
+  while (emptied_so_far().empty() && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  EXPECT_EQ(emptied_so_far(), std::vector<ZoneId>{nearly_dead[2]});
+  std::vector<Extent> more;
+  for (int zones = 0; zones < 7; ++zones) Fill(more, kBlocks);
+  EXPECT_GE(emptied_so_far().size(), 2u) << "writers waited";
+  MutexLock lock(mutex);
+  for (const auto& [zone, times] : asked) EXPECT_EQ(times, 1) << zone.value;
 }
 
 // No file owns the live bytes, as after damage, or a writer committed more meanwhile.

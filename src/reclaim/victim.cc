@@ -17,9 +17,12 @@ constexpr std::uint64_t kGainDivisorLow = 2;
 constexpr std::uint64_t kGainDivisorAhead = 8;
 constexpr std::uint64_t kGainDivisorUrgent = 64;
 constexpr std::uint64_t kNearlyDeadDivisor = 4;
+// While space is not short, a move may restate as many bytes as it copies, or the gain divided by this. Tables keep far below it: each
+// piece of 1 MiB restates a few extents, or 2,048 of 40 bytes if a table of 256 MiB is spread over many zones.
+constexpr std::uint64_t kRestatedDivisor = 64;
 
 double Score(const Victim& victim) {
-  const double cost = static_cast<double>(victim.capacity + victim.copies);
+  const double cost = static_cast<double>(victim.capacity + victim.copies + victim.restated.value_or(0));
   return static_cast<double>(victim.gain()) * static_cast<double>(1 + victim.age) / cost;
 }
 
@@ -127,11 +130,13 @@ bool Helps(const Victim& victim, VictimZones victims) {
 }
 
 bool IsWorthIt(const Victim& victim, const ReclaimNeed& need, std::uint32_t block_size) {
+  const bool restates_little =
+      victim.restated.value_or(0) <= std::max(victim.copies, victim.gain() / kRestatedDivisor);
   switch (need.urgency) {
-    case ReclaimUrgency::kTidy: return victim.nearly_dead;
+    case ReclaimUrgency::kTidy: return victim.nearly_dead && restates_little;
     case ReclaimUrgency::kLow:
-      return victim.nearly_dead ||
-             (victim.kind == Victim::Kind::kData && victim.gain() >= victim.capacity / kGainDivisorLow);
+      return restates_little && (victim.nearly_dead || (victim.kind == Victim::Kind::kData &&
+                                                        victim.gain() >= victim.capacity / kGainDivisorLow));
     case ReclaimUrgency::kAhead:
       return victim.nearly_dead || victim.gain() >= victim.capacity / kGainDivisorAhead;
     case ReclaimUrgency::kUrgent: break;
@@ -217,7 +222,10 @@ std::optional<Victim> ChooseVictim(std::span<const Victim> victims, const Reclai
                                    const std::set<ZoneId>& skip, std::uint32_t block_size) {
   std::optional<Victim> best;
   const auto better = [&](const Victim& a, const Victim& b) {
-    if (!need.headroom_whole()) return std::tuple(a.copies, Rank(a)) < std::tuple(b.copies, Rank(b));
+    if (!need.headroom_whole()) {
+      return std::tuple(a.copies, Rank(a), a.restated.value_or(0)) <
+             std::tuple(b.copies, Rank(b), b.restated.value_or(0));
+    }
     return std::tuple(Rank(a), -Score(a)) < std::tuple(Rank(b), -Score(b));
   };
   for (const Victim& victim : victims) {

@@ -2,7 +2,7 @@
 //
 // The policy is cost-benefit cleaning by Rosenblum and Ousterhout. The benefit is the room that the reset returns, less
 // the room for the copies, times the age: live data in an old zone will probably stay live. The cost is reading the
-// zone and writing the copies.
+// zone, writing the copies, and writing the metadata that names them.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,11 @@ struct Victim {
   std::uint64_t garbage = 0;      // log zones only: bytes of the zone that are not live payload
   std::uint64_t age = 0;          // zones that were filled after it
   std::uint32_t incarnation = 0;  // of the zone; changes when it leaves use
-  bool nearly_dead = false;       // worth emptying although space is not short
-  bool young = false;             // log zones only: will probably die by itself soon
+  // Data zones: bytes of metadata that the commits of the copies write. Empty: unknown, counts as none. Finding it costs time in
+  // proportion to the extents, so it is asked for the best victim only (Reclaimer).
+  std::optional<std::uint64_t> restated{};
+  bool nearly_dead = false;  // worth emptying although space is not short
+  bool young = false;        // log zones only: will probably die by itself soon
 
   std::uint64_t gain() const { return capacity > copies + given_up ? capacity - copies - given_up : 0; }
 };
@@ -55,8 +58,8 @@ using FramesOfFile = std::map<ZoneId, LiveFrames>;
 //   kLow     these, and full data zones that gain at least half of their capacity
 //   kAhead   zones that are nearly dead, or gain an eighth of their capacity
 //   kUrgent  zones that gain a block; of the log's own device, all
-// and that the need asks for. If the headroom is not whole, the victim with the fewest copies comes first, so that an unfinished one is finished
-// first.
+// and that the need asks for. For kTidy and kLow, the metadata that the move restates must also be at most as much as the copies, or a 64th of the gain. If the
+// headroom is not whole, the victim with the fewest copies comes first, so that an unfinished one is finished first.
 //
 // If there is none, the need is urgent and some log zone has garbage: returns the oldest log zone whose copies fit
 // and take hardly more room than it returns. Its frames must move before younger frames of the same files can.

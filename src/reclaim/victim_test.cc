@@ -88,6 +88,36 @@ TEST(Victim, TheFewestCopiesComeFirstIfTheHeadroomIsNotWhole) {
   EXPECT_EQ(ChooseOf(zones, {ReclaimUrgency::kUrgent, kCapacity - 1, kCapacity}), ZoneId(1));
 }
 
+// A file with very many extents: its commits would write more than the share of the gain that is worth it at leisure.
+TEST(Victim, AZoneWhoseMoveRestatesMuchIsLeftUnlessSpaceIsShort) {
+  std::vector<Victim> victims = DataVictims(std::vector<ZoneStatus>{Full(0, 10)});
+  const auto need = [](ReclaimUrgency urgency) { return ReclaimNeed{urgency, kCapacity}; };
+  for (const std::uint64_t restated : {15, 16}) {
+    victims.front().restated = restated;
+    const bool cheap = restated == 15;  // of a gain of 990
+    EXPECT_EQ(Choose(victims, need(ReclaimUrgency::kTidy)).has_value(), cheap);
+    EXPECT_EQ(Choose(victims, need(ReclaimUrgency::kLow)).has_value(), cheap);
+    EXPECT_TRUE(Choose(victims, need(ReclaimUrgency::kAhead)));
+    EXPECT_TRUE(Choose(victims, need(ReclaimUrgency::kUrgent)));
+  }
+  victims.front().copies = 50;
+  EXPECT_TRUE(Choose(victims, need(ReclaimUrgency::kTidy))) << "as much is copied";
+  victims.front().restated = 1'000'000;
+  EXPECT_TRUE(Choose(victims, need(ReclaimUrgency::kUrgent))) << "progress is never refused";
+}
+
+TEST(Victim, TheZoneWithLessToRestateIsChosen) {
+  std::vector<Victim> victims = DataVictims(std::vector<ZoneStatus>{Full(0, 100), Full(1, 110)});
+  EXPECT_EQ(Choose(victims, kUrgent), ZoneId(0));
+  victims[0].restated = 500;
+  EXPECT_EQ(Choose(victims, kUrgent), ZoneId(1));
+  victims[1].copies = 100;
+  const ReclaimNeed not_whole{ReclaimUrgency::kUrgent, kCapacity - 1, kCapacity};
+  EXPECT_EQ(Choose(victims, not_whole), ZoneId(1));
+  victims[0].copies = 99;
+  EXPECT_EQ(Choose(victims, not_whole), ZoneId(0)) << "the copies decide which victim fits";
+}
+
 class LogVictim : public ::testing::Test {
  protected:
   // Adds a log zone that is younger than all before.

@@ -118,6 +118,12 @@ std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) 
   return deps_.catalog.FilesIn(begin, begin + geometry.zone_size);
 }
 
+std::uint64_t Relocation::RestatedBytes(ZoneId zone) const {
+  std::uint64_t bytes = 0;
+  for (const auto& file : FilesIn(zone)) bytes += zenfs::RestatedBytes(*file, zone, deps_.device.geometry());
+  return bytes;
+}
+
 Status Relocation::WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body) {
   std::shared_ptr<const FileRecord> record;
   const Catalog::Planner lock_file = [&](const CatalogView& view, LockKeys& keys) -> Status {

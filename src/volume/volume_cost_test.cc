@@ -80,6 +80,30 @@ TEST(CostByFiles, EmptyingAZoneLooksAtTheSameExtentsHoweverManyFilesThereAre) {
   EXPECT_EQ(ExtentsLookedAt(20'000), few);
 }
 
+// Two files that were appended to in turns, so that each has an extent for each block.
+TEST(CostByExtents, WhatAMoveRestatesIsKnownBeforeIt) {
+  const auto device = CreateMemoryDevice({.zones = 40, .zone_size = 1 << 20, .zone_capacity = 1 << 20});
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  const std::shared_ptr<Volume> volume = *Volume::Mount(Borrow(*device), {});
+  const std::string block = RandomBytes(4096, 1);
+  for (int i = 0; i < 600; ++i) {
+    auto file = volume->OpenForAppend(i % 2 == 0 ? "a.sst" : "b.sst", true);
+    ASSERT_TRUE(IsOk(file));
+    ASSERT_TRUE(IsOk((*file)->Append(AsBytes(block))));
+    ASSERT_TRUE(IsOk((*file)->Close()));
+  }
+  ASSERT_EQ(volume->Layout("a.sst")->extents.size(), 300u);
+  const ZoneId zone = device->geometry().ZoneOf(volume->Layout("a.sst")->extents.front().place);
+  const VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).mount().parts();
+  const std::uint64_t known = parts.relocation.RestatedBytes(zone);
+  const std::uint64_t before = volume->counters().written.metadata;
+  ASSERT_TRUE(IsOk(EmptyZone(*volume, zone)));
+  const std::uint64_t written = volume->counters().written.metadata - before;
+  EXPECT_GE(known, written / 2);
+  EXPECT_LE(known, written * 2);
+  EXPECT_TRUE(IsOk(volume->Unmount()));
+}
+
 // P3: twenty thousand synced records.
 // Five logs of 64 MiB in zones of a GiB, to scale: 320 KiB in all would fit in one zone of a MiB.
 TEST(CostOfLogs, FiveOpenLogsHoldTwoZones) {
