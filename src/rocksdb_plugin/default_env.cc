@@ -131,6 +131,14 @@ const Defaults* Current(const void* caller) {
                   CompiledRocksVersion()));
 }
 
+// Makes them while the library is loaded. A later caller would hold the lock of the static object above while it asks the loader for
+// symbols, and a thread that is loading another library has the loader's lock when it comes here.
+[[gnu::constructor]] void MakeWhenLoaded() {
+  if (!EnvironmentVariable("ZENFS_DEFAULT_URI").empty() ||
+      !EnvironmentVariable("ZENFS_DEFAULT_PREFIX").empty())
+    Current(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default));
+}
+
 }  // namespace
 
 }  // namespace zenfs

@@ -307,9 +307,7 @@ IOStatus DefaultFileSystem::GetChildren(const std::string& dir, const IOOptions&
   return AtDirectory(dir, "listing", [&](const std::string& directory) {
     IOStatus listed = host_->GetChildren(dir, options, result, dbg);
     if (!listed.ok() || !device_->Covers(directory)) return listed;
-    std::erase_if(*result, [](const std::string& name) {
-      return name == BoundDirectories::kMarker || name.starts_with(BoundDirectories::kRegistryPrefix);
-    });
+    std::erase_if(*result, BoundDirectories::IsOwnName);
     if (!BoundDirectories::HasMarker(directory)) return listed;
     const auto add = [&]() -> Status {
       ZENFS_ASSIGN_OR_RETURN(Mounted* const mounted, Mount());
@@ -319,6 +317,9 @@ IOStatus DefaultFileSystem::GetChildren(const std::string& dir, const IOOptions&
       for (DirectoryEntry& entry : entries) {
         if (!entry.stat.is_directory) result->push_back(std::move(entry.name));
       }
+      std::ranges::sort(*result);  // both may have a LOCK
+      const auto repeated = std::ranges::unique(*result);
+      result->erase(repeated.begin(), repeated.end());
       return {};
     };
     return ToIOStatus(add(), "listing", dir);
@@ -327,14 +328,20 @@ IOStatus DefaultFileSystem::GetChildren(const std::string& dir, const IOOptions&
 
 IOStatus DefaultFileSystem::CreateDir(const std::string& dirname, const IOOptions& options,
                                       IODebugContext* dbg) {
-  return AtDirectory(dirname, "creating directory",
-                     [&](const std::string&) { return host_->CreateDir(dirname, options, dbg); });
+  return At(dirname, "creating directory", [&](const Place& place) {
+    return place.in_volume
+               ? IOStatus::IOError(WhileDoing("creating directory", dirname), std::strerror(EEXIST))
+               : host_->CreateDir(dirname, options, dbg);
+  });
 }
 
 IOStatus DefaultFileSystem::CreateDirIfMissing(const std::string& dirname, const IOOptions& options,
                                                IODebugContext* dbg) {
-  return AtDirectory(dirname, "creating directory",
-                     [&](const std::string&) { return host_->CreateDirIfMissing(dirname, options, dbg); });
+  return At(dirname, "creating directory", [&](const Place& place) {
+    return place.in_volume
+               ? IOStatus::IOError(WhileDoing("creating directory", dirname), std::strerror(ENOTDIR))
+               : host_->CreateDirIfMissing(dirname, options, dbg);
+  });
 }
 
 IOStatus DefaultFileSystem::DeleteDir(const std::string& dirname, const IOOptions& options,
@@ -391,6 +398,8 @@ IOStatus DefaultFileSystem::RenameFile(const std::string& src, const std::string
     const Result<std::string> to = PathOnHost(target);
     if (!to) return ToIOStatus(to.error(), "renaming to", target);
     const bool covered = device_->Covers(DirectoryOf(*to));
+    if (!from.in_volume && !IsOnHost(src))
+      return host_->RenameFile(src, target, options, dbg);  // says that it is missing
     if (from.in_volume) {
       if (!covered) return AcrossFileSystems(src, target);
       const Result<Place> place = PlaceForNew(target);
@@ -427,6 +436,8 @@ IOStatus DefaultFileSystem::LinkFile(const std::string& src, const std::string& 
     const Result<std::string> to = PathOnHost(target);
     if (!to) return ToIOStatus(to.error(), "linking as", target);
     const bool covered = device_->Covers(DirectoryOf(*to));
+    if (!from.in_volume && !IsOnHost(src))
+      return host_->LinkFile(src, target, options, dbg);  // says that it is missing
     if (covered != from.in_volume) return IOStatus::NotSupported("No cross FS links allowed");
     if (!covered) return host_->LinkFile(src, target, options, dbg);
     const Result<Place> place = PlaceForNew(target);

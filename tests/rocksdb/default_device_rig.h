@@ -72,6 +72,9 @@ class DefaultDeviceTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
+  DefaultDeviceTest() = default;
+  explicit DefaultDeviceTest(const EmulatorGeometry& geometry) : volume(geometry) {}
+
   TestVolume volume;
   const std::string prefix = volume.directory() + "/host";
   const std::shared_ptr<rocksdb::FileSystem> host = rocksdb::FileSystem::Default();

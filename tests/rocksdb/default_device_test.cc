@@ -231,6 +231,166 @@ TEST_F(DefaultDeviceTest, FilesOfUnknownOriginAreKeptAndCanBeAdopted) {
   EXPECT_THAT(Children("db"), ElementsAre("a", "b"));
 }
 
+// Whatever replaces the marker of a directory that stays, its files are not taken for removed ones.
+TEST_F(DefaultDeviceTest, AReplacedMarkerIsNoRemoval) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/a", "one"));
+  hostfs::copy(At("db/ZENFS"), At("saved"));
+  hostfs::rename(At("saved"), At("db/ZENFS"));  // as tar does
+  Restart();
+  MakeDirectory("other");
+  ASSERT_STATUS_OK(Write("other/b", "two"));
+  EXPECT_EQ(Read("db/a"), "one");
+  // The new marker is as good as the first: a removal is seen, and a copy.
+  hostfs::copy(At("db"), At("copy"));
+  EXPECT_THAT(Read("copy/a"), HasSubstr("is a copy of another directory"));
+  hostfs::remove_all(At("copy"));
+  hostfs::remove_all(At("db"));
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/c", "three"));
+  EXPECT_THAT(Children("db"), ElementsAre("c"));
+}
+
+TEST_F(DefaultDeviceTest, AnEmptyMarkerKeepsTheFilesUntilItIsUsed) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/a", "one"));
+  hostfs::remove_all(At("db"));
+  hostfs::create_directory(At("db"));
+  PutOnHost("db/ZENFS", "");
+  Restart();
+  MakeDirectory("other");
+  ASSERT_STATUS_OK(Write("other/b", "two"));
+  EXPECT_EQ(Read("db/a"), "one");
+}
+
+TEST_F(DefaultDeviceTest, ADirectoryThatTurnsUpAgainGetsItsFilesBack) {
+  for (const bool old_name_is_taken : {false, true}) {
+    MakeDirectory("db");
+    ASSERT_STATUS_OK(Write("db/a", "one"));
+    hostfs::copy(At("db"), At("elsewhere"));  // a move to another file system, and later
+    hostfs::remove_all(At("db"));
+    if (old_name_is_taken) {
+      MakeDirectory("db");
+      ASSERT_STATUS_OK(Write("db/a", "two"));
+    }
+    MakeDirectory("other");
+    ASSERT_STATUS_OK(Write("other/b", "three"));
+    Restart();
+    EXPECT_EQ(Read("elsewhere/a"), "one");
+    Restart();
+    EXPECT_EQ(Read("elsewhere/a"), "one");
+    EXPECT_EQ(Exists("db/a"), old_name_is_taken);
+    for (const char* const name : {"db", "elsewhere", "other"}) hostfs::remove_all(At(name));
+  }
+}
+
+TEST_F(DefaultDeviceTest, ACrashWhileAFullDirectoryGetsAMarkerLosesNothing) {
+  for (int step = 0; step < 2; ++step) {
+    for (const bool has_old_entry : {false, true}) {
+      MakeDirectory("db");
+      ASSERT_STATUS_OK(Write("db/a", "one"));
+      std::string entry;
+      for (const auto& name : hostfs::directory_iterator(Registry())) {
+        if (hostfs::equivalent(name, At("db/ZENFS"))) entry = name.path();
+      }
+      hostfs::rename(entry, entry + ".new");
+      if (has_old_entry) hostfs::copy(entry + ".new", entry);
+      if (step == 0) {  // before the new marker has its name
+        hostfs::rename(At("db/ZENFS"), At("db/.ZENFS.new"));
+        PutOnHost("db/ZENFS", "");
+      }
+      Restart();
+      MakeDirectory("other");
+      ASSERT_STATUS_OK(Write("other/b", "two"));
+      EXPECT_EQ(Read("db/a"), "one");
+      EXPECT_THAT(Children("db"), ElementsAre("a"));
+      hostfs::remove_all(At("db"));
+      hostfs::remove_all(At("other"));
+      MakeDirectory("third");
+      ASSERT_STATUS_OK(Write("third/c", "three"));
+      EXPECT_FALSE(Exists("db/a"));
+      hostfs::remove_all(At("third"));
+    }
+  }
+}
+
+TEST_F(DefaultDeviceTest, ACopyByHardLinksIsRefused) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/a", "one"));
+  hostfs::create_directory(At("copy"));
+  hostfs::create_hard_link(At("db/ZENFS"), At("copy/ZENFS"));
+  EXPECT_THAT(Read("copy/a"), HasSubstr("was copied by hard links"));
+  EXPECT_THAT(Write("copy/b", "x").ToString(), HasSubstr("was copied by hard links"));
+  hostfs::remove_all(At("copy"));
+  EXPECT_EQ(Read("db/a"), "one");
+}
+
+TEST_F(DefaultDeviceTest, AnEmptyMarkerDoesNotTakeTheFilesOfAMovedDirectory) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/a", "one"));
+  hostfs::rename(At("db"), At("old"));
+  hostfs::create_directory(At("db"));
+  PutOnHost("db/ZENFS", "");
+  EXPECT_THAT(Read("db/a"), HasSubstr("has the files of a directory that was moved"));
+  EXPECT_EQ(Read("old/a"), "one");
+}
+
+TEST_F(DefaultDeviceTest, ADatabaseThatWasMadeOnTheHostMeanwhileIsNotMixedWithTheVolumes) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/a", "one"));
+  PutOnHost("db/CURRENT", "MANIFEST-000004\n");  // a run without the plugin
+  Restart();
+  EXPECT_THAT(Read("db/a"), HasSubstr("has a database on the host"));
+  EXPECT_THAT(Write("db/b", "x").ToString(), HasSubstr("has a database on the host"));
+}
+
+TEST_F(DefaultDeviceTest, AnotherUsersDirectoryIsNotTakenOverByACopy) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a registry to another user";
+  constexpr uid_t kNobody = 65534;
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/a", "one"));
+  hostfs::copy(At("db"), At("copy"));
+  const std::string theirs = volume.directory() + "/.zenfs.65534";
+  hostfs::rename(Registry(), theirs);
+  ASSERT_EQ(chown(theirs.c_str(), kNobody, kNobody), 0);
+  for (const std::string name : {"db", "copy"}) {  // both say that this is their registry
+    std::string text = TextOnHost(name + "/ZENFS");
+    text.replace(text.find(Registry()), Registry().size(), theirs);
+    std::ofstream(At(name + "/ZENFS"), std::ios::in | std::ios::out) << text;
+    hostfs::resize_file(At(name + "/ZENFS"), text.size());
+  }
+  Restart();
+  EXPECT_THAT(Read("copy/a"), HasSubstr("is a copy of another directory"));
+  EXPECT_EQ(Read("db/a"), "one");  // the same file, so it was given to this user
+  EXPECT_EQ(hostfs::hard_link_count(At("db/ZENFS")), 2u);
+}
+
+class SmallDefaultDeviceTest : public DefaultDeviceTest {
+ protected:
+  static EmulatorGeometry Small() {
+    EmulatorGeometry geometry;
+    geometry.zone_size = geometry.zone_capacity = 1 << 20;
+    return geometry;
+  }
+  SmallDefaultDeviceTest() : DefaultDeviceTest(Small()) {}
+};
+
+TEST_F(SmallDefaultDeviceTest, WhatIsSetAsideIsDeletedWhenSpaceIsNeeded) {
+  const std::string much(6 << 20, 'x');
+  for (int round = 0; round < 20; ++round) {  // twice what the volume has
+    MakeDirectory("db");
+    ASSERT_STATUS_OK(Write("db/a", much)) << round;
+    hostfs::remove_all(At("db"));
+  }
+  MakeDirectory("last");
+  ASSERT_STATUS_OK(Write("last/b", "kept"));
+  Stop();
+  const auto direct = volume.Open();
+  std::vector<std::string> aside;
+  ASSERT_STATUS_OK(direct->GetChildren("/.zenfs-removed", kIo, &aside, nullptr));
+  EXPECT_THAT(aside.size(), ::testing::AllOf(::testing::Gt(2u), ::testing::Lt(10u)));
+}
+
 TEST_F(DefaultDeviceTest, AMarkerIsUsedOnlyIfItIsOursAndOfThisVolume) {
   MakeDirectory("db");
   ASSERT_STATUS_OK(Write("db/a", "one"));
