@@ -33,6 +33,7 @@ set(ZENFS_PRELOADED_rocksdb_plugin
 set(ZENFS_TESTS_rocksdb_plugin
   rocksdb_plugin/file_readahead_test.cc
   rocksdb_plugin/logger_test.cc
+  rocksdb_plugin/mapped_file_test.cc
   rocksdb_plugin/open_metadata_test.cc
   rocksdb_plugin/rocksdb_version_test.cc
   rocksdb_plugin/status_conversion_test.cc

@@ -6,18 +6,21 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace zenfs {
+#include "base/zero_pages.h"
 
+namespace zenfs {
 namespace {
 
 constexpr std::size_t kPiece = 256 << 10;
+constexpr std::byte kNotLoaded{0};
+constexpr std::byte kLoaded{1};
 
 }  // namespace
 
 MappedFile::MappedFile(const FileHandle& file, ByteSpan memory)
     : file_(file),
       memory_(memory),
-      loaded_(std::make_unique<std::atomic<bool>[]>((memory.size() + kPiece - 1) / kPiece)) {}
+      loaded_(MakeZeroPages(std::max<std::size_t>(1, (memory.size() + kPiece - 1) / kPiece))) {}
 
 MappedFile::~MappedFile() {
   if (!memory_.empty()) munmap(memory_.data(), memory_.size());
@@ -43,14 +46,14 @@ Result<ByteView> MappedFile::Read(std::uint64_t offset, std::size_t n) {
   const std::size_t length = std::min<std::uint64_t>(n, memory_.size() - offset);
   const std::size_t last = (offset + length - 1) / kPiece;
   for (std::size_t piece = offset / kPiece; piece <= last; ++piece) {
-    if (!loaded_[piece].load(std::memory_order_acquire)) ZENFS_RETURN_IF_ERROR(Load(piece));
+    if (Loaded(piece).load(std::memory_order_acquire) == kNotLoaded) ZENFS_RETURN_IF_ERROR(Load(piece));
   }
   return memory_.subspan(offset, length);
 }
 
 Status MappedFile::Load(std::size_t piece) {
   MutexLock lock(mutex_);
-  if (loaded_[piece].load(std::memory_order_relaxed)) return {};
+  if (Loaded(piece).load(std::memory_order_relaxed) != kNotLoaded) return {};
   const std::size_t start = piece * kPiece;
   const ByteSpan into = memory_.subspan(start, std::min(kPiece, memory_.size() - start));
   ZENFS_ASSIGN_OR_RETURN(const std::size_t count, file_.Read(start, into));
@@ -58,7 +61,7 @@ Status MappedFile::Load(std::size_t piece) {
     return Fail(Code::kIo,
                 fmt::format("{} bytes at {} of a file that was {} bytes long", count, start, memory_.size()));
   }
-  loaded_[piece].store(true, std::memory_order_release);
+  Loaded(piece).store(kLoaded, std::memory_order_release);
   return {};
 }
 

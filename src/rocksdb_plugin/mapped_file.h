@@ -35,11 +35,13 @@ class MappedFile {
  private:
   MappedFile(const FileHandle& file, ByteSpan memory);
   Status Load(std::size_t piece) EXCLUDES(mutex_);
+  // Whether the piece has been read. Set after the last of its bytes was written.
+  std::atomic_ref<std::byte> Loaded(std::size_t piece) const { return std::atomic_ref(loaded_[piece]); }
 
   const FileHandle& file_;
   const ByteSpan memory_;  // mapped; as long as the file
-  // For each piece: whether it has been read. Set after the last of its bytes was written.
-  const std::unique_ptr<std::atomic<bool>[]> loaded_;
+  const std::shared_ptr<std::byte[]>
+      loaded_;  // by piece. Takes memory where it is set: the file may claim any size
   Mutex mutex_{
       LockRank::kMappedFile};  // held during the read of a piece; taken before the locks of an open file
 };

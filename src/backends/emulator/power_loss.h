@@ -42,8 +42,8 @@ struct ZoneAfterPowerLoss {
   DurableBlocks durable;      // all that are left
   LostBlocks lost;            // below state.written or in a random write area
   std::uint64_t at_risk = 0;  // blocks that were not durable
-  std::uint64_t moved_back =
-      0;  // blocks behind state.written, in a zone without a random write area; not in `lost`
+  // Blocks that the write pointer moved back over, in a zone without a random write area. They are not in `lost`.
+  std::uint64_t moved_back = 0;
 };
 
 // Requires `durable.prefix` <= `before.written` and a zone with a write pointer that is not offline, without a random write
