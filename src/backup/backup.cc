@@ -514,6 +514,7 @@ Status BackupRun::Process(std::size_t number) {
     ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
     ZENFS_RETURN_IF_ERROR(ProcessName(name, first));
   }
+  if (first.copy) first.copy->DropCache();
   return {};
 }
 
@@ -710,7 +711,6 @@ Result<BackupRun::Outcome> BackupRun::CopyAgain(std::size_t number, const Volume
       CopyBytes([&](std::uint64_t offset, ByteSpan into) { return first.copy->Read(offset, into); },
                 first.size, to, path, first.mtime_seconds);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  first.copy->DropCache();
   if (crc && *crc == first.line.crc32c) return Accept(number, file, first.line);
   first = {};
   return Outcome::kReplaced;
