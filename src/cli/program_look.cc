@@ -13,7 +13,6 @@
 #include <cstring>
 #include <functional>
 #include <optional>
-#include <regex>
 #include <string_view>
 
 #include "base/environment.h"
@@ -28,6 +27,7 @@ constexpr std::size_t kAnswerMax = 64 << 10;
 
 // The name of a property, which every RocksDB has, and its default file system, which those export that can be reached.
 constexpr std::string_view kTrace = "num-immutable-mem-table-flushed";
+constexpr std::string_view kJar = "rocksdbjni-";
 constexpr const char* kDefaultEnv = "_ZN7rocksdb3Env7DefaultEv";
 
 // A file in memory, read-only.
@@ -132,13 +132,19 @@ bool NeedsLoader(std::string_view bytes) {
   return false;
 }
 
+// From lines "name => /path (0xaddress)", and the loader's "/path (0xaddress)".
 std::vector<std::string> LibrariesOf(const std::string& path) {
   const std::string said =
       AskChild([&] { ::execlp("ldd", "ldd", path.c_str(), static_cast<char*>(nullptr)); });
   std::vector<std::string> libraries;
-  const std::regex line(R"((/\S+) \(0x)");
-  for (std::sregex_iterator found(said.begin(), said.end(), line), end; found != end; ++found)
-    libraries.push_back((*found)[1]);
+  for (std::string_view rest = said; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::size_t begin = line.find('/');
+    const std::size_t end = line.rfind(" (0x");
+    if (begin != std::string_view::npos && end != std::string_view::npos && begin < end)
+      libraries.emplace_back(line.substr(begin, end - begin));
+  }
   return libraries;
 }
 
@@ -175,24 +181,26 @@ void LookAtElf(const FileBytes& file, ProgramLook& look) {
   }
 }
 
+// The version in a name such as rocksdbjni-7.9.2-linux64.jar, which begins at `name`; nothing if it is another name.
+std::string VersionOfJar(std::string_view name) {
+  const std::size_t end = name.find_first_not_of("0123456789.", kJar.size());
+  std::string version(name.substr(kJar.size(), end == std::string_view::npos ? end : end - kJar.size()));
+  while (version.ends_with('.')) version.pop_back();
+  return std::ranges::count(version, '.') == 2 ? version : "";
+}
+
 // Names of jars are not compressed, neither in the archive that is one nor in one that contains others.
 void LookAtArchive(const FileBytes& file, ProgramLook& look) {
-  std::string name = look.path.substr(look.path.rfind('/') + 1);
-  std::string_view bytes = file.bytes();
-  const std::regex jar(R"(f?rocksdbjni-(\d+\.\d+\.\d+))");
-  std::smatch own;
-  if (std::regex_search(name, own, jar)) {
-    look.found.push_back({look.path, own[1], RocksDbLook::Place::kArchive});
-    return;
+  const std::string own = look.path.substr(look.path.rfind('/') + 1);
+  for (const std::string_view bytes : {std::string_view(own), file.bytes()}) {
+    for (std::size_t at = bytes.find(kJar); at != std::string_view::npos; at = bytes.find(kJar, at + 1)) {
+      const std::string version = VersionOfJar(bytes.substr(at, 32));
+      if (version.empty()) continue;
+      look.found.push_back({look.path, version, RocksDbLook::Place::kArchive});
+      return;
+    }
   }
-  constexpr std::string_view kJar = "rocksdbjni-";
-  for (std::size_t at = bytes.find(kJar); at != std::string_view::npos; at = bytes.find(kJar, at + 1)) {
-    const std::string around(bytes.substr(at, 32));
-    std::smatch version;
-    if (!std::regex_search(around, version, jar)) continue;
-    if (look.found.empty()) look.found.push_back({look.path, version[1], RocksDbLook::Place::kArchive});
-  }
-  if (look.found.empty() && file.Contains("librocksdbjni-linux64.so"))
+  if (file.Contains("librocksdbjni-linux64.so"))
     look.found.push_back({look.path, {}, RocksDbLook::Place::kArchive});
 }
 

@@ -74,6 +74,8 @@ class HostileNames(CliCase):
         self.run_verb(b"ls-uuid", status=None)
         self.run_verb(b"devices", status=None)
         self.run_verb(b"buffers", emu)
+        self.run_verb(b"doctor", status=None)
+        self.run_verb(b"doctor", b"--run", emu, b"--prefix=" + self.source, b"--", b"touch", self.source + b"/made" + ALL)
         self.run_verb(b"link", emu, b"--src-file=" + name, b"--dest-file=linked" + ALL)
         self.run_verb(b"rename", emu, b"--src-file=linked" + ALL, b"--dest-file=renamed" + ALL)
         self.run_verb(b"delete", emu, b"--path=renamed" + ALL)
