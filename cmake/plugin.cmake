@@ -107,6 +107,7 @@ function(zenfs_add_plugin_tests)
   list(APPEND environment
     SOURCE_DIR=${PROJECT_SOURCE_DIR}
     ZENFS=$<TARGET_FILE:zenfs_cli>
+    OTHER_DEFAULT=$<TARGET_FILE:zenfs_default_env>
     PUT_AND_GET=$<TARGET_FILE:zenfs_put_and_get>
     PUT_AND_GET_STATIC=$<TARGET_FILE:zenfs_put_and_get_static>)
   zenfs_python_test(default_device tests/rocksdb/default_device_test.py ENVIRONMENT ${environment})

@@ -51,17 +51,24 @@ struct OwnDefinition {
   bool is_ours = true;  // defined by the RocksDB that this library is linked with
 };
 
-// A library with a RocksDB of its own means that one. It can be one that nobody else sees, such as Java's.
+// The address of the symbol if `library` defines it, which is loaded at `base`; null if another one does.
+const void* DefinedIn(void* library, const char* symbol, const void* base) {
+  const void* const found = dlsym(library, symbol);
+  return found != nullptr && ObjectOf(found) == base ? found : nullptr;
+}
+
+// A library with a RocksDB of its own means that one. It can be one that nobody else sees, such as Java's. Others may define these
+// functions as well, as this library does, but have no registry of objects.
 OwnDefinition FindOwnDefinition(const char* symbol, const void* caller) {
+  const void* const ours = ObjectOf(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default));
   Dl_info info{};
-  const void* const this_library = ObjectOf(reinterpret_cast<const void*>(&ObjectOf));
-  if (dladdr(caller, &info) != 0 && info.dli_fbase != this_library) {
+  if (dladdr(caller, &info) != 0) {
     if (void* const library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
-      void* const found = dlsym(library, symbol);
+      const bool has_rocksdb =
+          DefinedIn(library, "_ZN7rocksdb13ObjectLibrary7DefaultEv", info.dli_fbase) != nullptr;
+      const void* const found = has_rocksdb ? DefinedIn(library, symbol, info.dli_fbase) : nullptr;
       dlclose(library);
-      if (found != nullptr && ObjectOf(found) == info.dli_fbase)
-        return {found,
-                info.dli_fbase == ObjectOf(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default))};
+      if (found != nullptr) return {const_cast<void*>(found), info.dli_fbase == ours};
     }
   }
   if (void* const next = dlsym(RTLD_NEXT, symbol)) return {next};

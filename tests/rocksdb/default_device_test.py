@@ -167,6 +167,13 @@ class DefaultDeviceTest(unittest.TestCase):
         self.assertEqual(self.run_with(STATIC, outside, "k", "v", ZENFS_DEFAULT_URI=None, ZENFS_DEFAULT_PREFIX=None).stderr,
                          "")
 
+    def test_another_library_may_define_the_default_as_well(self):
+        both = f"{os.environ['OTHER_DEFAULT']}:{PLUGIN}"
+        for uri in (None, self.uri):
+            result = self.run_with(SHARED, "db", "k", "v", LD_PRELOAD=both, ZENFS_DEFAULT_URI=uri, ZENFS_DEFAULT_PREFIX=None)
+            self.assertEqual(result.stderr, "")
+            shutil.rmtree(os.path.join(self.host, "db"))
+
     def test_programs_without_rocksdb_do_not_notice(self):
         for command in (["ls", "/"], ["sh", "-c", "echo out; true | cat"], [sys.executable, "-c", "print(1)"]):
             result, without = self.run_with(*command), self.run_on_host(*command, cwd=self.host)
