@@ -58,7 +58,6 @@ std::vector<Observation> LookAtDrives() {
   const std::string release = KernelRelease();
   for (const KnownDevice& device : FindDevices(SearchPlaces::OfThisProcess(), {}).devices) {
     const Json look = DeviceJson({.known = device, .look = Examine(device)}, release);
-    const std::string holds = look.value("holds", Json::object()).dump();
     std::string cure;
     if (!look.value("writable", true))
       cure = "get permission for the device node, as root or by a udev rule (docs/use/devices.md)";

@@ -1,14 +1,13 @@
 #include "rocksdb_plugin/bound_directories.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
+#include "rocksdb_plugin/default_device.h"
 #include "rocksdb_plugin/print_line.h"
 
 namespace zenfs {
@@ -19,7 +18,6 @@ constexpr std::string_view kFirstLine = "zenfs-directory 1\n";
 constexpr std::size_t kMarkerBytesMax = 3 * kMaxPathBytes;
 constexpr mode_t kOthersMayWrite = 022;
 constexpr mode_t kRegistryMode = 0711;  // other users may ask for an entry whose name they know
-constexpr std::string_view kNewMarker = ".ZENFS.new";
 constexpr std::string_view kNewEntry = ".new";
 constexpr std::string_view kSetAside = "/.zenfs-removed";
 constexpr std::uint64_t kRoomDivisor = 8;
@@ -27,10 +25,6 @@ constexpr std::chrono::seconds kLooksForRoom{10};
 
 std::string Below(const std::string& directory, std::string_view name) {
   return fmt::format("{}/{}", directory == "/" ? "" : directory, name);
-}
-
-std::string ParentOf(const std::string& path) {
-  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }
 
 // Takes "<key> <value>\n" from the front of `text`.
@@ -81,7 +75,7 @@ std::vector<std::string> BoundDirectories::KnownPlaces(const std::string& direct
   struct stat own{};
   if (::stat(directory.c_str(), &own) != 0) return {};
   std::vector<std::string> places;
-  for (std::string path = directory;; path = ParentOf(path)) {
+  for (std::string path = directory;; path = DirectoryOf(path)) {
     struct stat st{};
     if (::stat(path.c_str(), &st) != 0 || st.st_dev != own.st_dev) break;
     places.push_back(path);
@@ -95,7 +89,7 @@ std::vector<std::string> BoundDirectories::PlacesForNew(const std::string& direc
   std::vector<std::string> places = KnownPlaces(directory);
   const auto beside_prefix = std::ranges::find_if(places, [&](const std::string& place) {
     return std::ranges::any_of(prefixes_,
-                               [&](const std::string& prefix) { return ParentOf(prefix) == place; });
+                               [&](const std::string& prefix) { return DirectoryOf(prefix) == place; });
   });
   if (beside_prefix != places.end()) places.erase(places.begin(), beside_prefix);
   return places;
@@ -253,7 +247,7 @@ Result<std::string> BoundDirectories::PathInVolume(const Marker& marker, const s
     std::string back = marker.path;
     for (int copy = 2; volume_->Stat(back).has_value(); ++copy)
       back = fmt::format("{}~{}", marker.path, copy);
-    ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(ParentOf(back), /*parents=*/true));
+    ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(DirectoryOf(back), /*parents=*/true));
     ZENFS_RETURN_IF_ERROR(volume_->Rename(aside, back));
     return back;
   }
@@ -485,7 +479,7 @@ Status BoundDirectories::Remove(const std::string& directory) {
   if (::rmdir(directory.c_str()) != 0) return FailErrno(errno, directory);
   known_.erase(directory);
   set_aside_in_.clear();
-  return SetAsideOnce(ParentOf(directory));
+  return SetAsideOnce(DirectoryOf(directory));
 }
 
 }  // namespace zenfs

@@ -47,10 +47,11 @@ namespace zenfs {
 class BoundDirectories {
  public:
   static constexpr std::string_view kMarker = "ZENFS";
+  static constexpr std::string_view kNewMarker = ".ZENFS.new";  // on its way to that name
   static constexpr std::string_view kRegistryPrefix = ".zenfs.";
   // Whether a name in a directory of the host is ours.
   static bool IsOwnName(std::string_view name) {
-    return name == kMarker || name == ".ZENFS.new" || name.starts_with(kRegistryPrefix);
+    return name == kMarker || name == kNewMarker || name.starts_with(kRegistryPrefix);
   }
 
   // `prefixes`: as in DefaultDevice.

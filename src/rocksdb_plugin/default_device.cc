@@ -70,6 +70,10 @@ Result<std::string> PathOnHost(const std::string& path) {
   return text;
 }
 
+std::string DirectoryOf(const std::string& absolute) {
+  return absolute.substr(0, std::max<std::size_t>(absolute.rfind('/'), 1));
+}
+
 Result<std::optional<DefaultDevice>> DefaultDeviceOfEnvironment() {
   std::string_view prefixes = EnvironmentVariable("ZENFS_DEFAULT_PREFIX");
   DefaultDevice device{.uri = std::string(EnvironmentVariable("ZENFS_DEFAULT_URI")), .prefixes = {}};

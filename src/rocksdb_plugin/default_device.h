@@ -30,4 +30,7 @@ struct DefaultDevice {
 // The absolute path of `path` on the host, without links, "." and "..", as far as it exists. Errors: those of the host.
 [[nodiscard]] Result<std::string> PathOnHost(const std::string& path);
 
+// The directory of an absolute path that does not end with '/'; of the root itself.
+[[nodiscard]] std::string DirectoryOf(const std::string& absolute);
+
 }  // namespace zenfs

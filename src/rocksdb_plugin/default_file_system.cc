@@ -62,10 +62,6 @@ bool IsOnHost(const std::string& path) {
   return ::lstat(path.c_str(), &st) == 0;
 }
 
-std::string DirectoryOf(const std::string& absolute) {
-  return absolute.substr(0, std::max<std::size_t>(absolute.rfind('/'), 1));
-}
-
 }  // namespace
 
 // Syncs both sides of a directory.
@@ -152,21 +148,25 @@ Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceOf(const std::string& p
   used.store(true, std::memory_order_relaxed);
   if (!device_) return Fail(device_.error());
   ZENFS_ASSIGN_OR_RETURN(const std::string absolute, PathOnHost(path));
-  const std::string directory = DirectoryOf(absolute);
-  if (!device_->Covers(directory) || !BoundDirectories::HasMarker(directory)) return Place{host_.get(), path};
-  ZENFS_ASSIGN_OR_RETURN(Mounted* const mounted, Mount());
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> bound, mounted->directories.Find(directory));
-  if (!bound) return Place{host_.get(), path};  // unbound meanwhile
-  ZENFS_ASSIGN_OR_RETURN(Place place, PlaceIn(*mounted, *bound, absolute));
-  const Result<FileStat> stat = mounted->files->volume()->Stat(place.path);
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<Bound> bound, BoundAt(DirectoryOf(absolute)));
+  if (!bound) return Place{host_.get(), path};
+  Place place = PlaceIn(*bound, absolute);
+  const Result<FileStat> stat = bound->files->volume()->Stat(place.path);
   if (stat && !stat->is_directory) return place;
   if (!stat && stat.error().code() != Code::kNotFound) return Fail(stat.error());
   return Place{host_.get(), path};
 }
 
-Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceIn(Mounted& mounted, const std::string& directory,
-                                                            const std::string& path) {
-  return Place{mounted.files.get(), directory + path.substr(path.rfind('/')), /*in_volume=*/true};
+Result<std::optional<DefaultFileSystem::Bound>> DefaultFileSystem::BoundAt(const std::string& directory) {
+  if (!device_->Covers(directory) || !BoundDirectories::HasMarker(directory)) return std::nullopt;
+  ZENFS_ASSIGN_OR_RETURN(Mounted* const mounted, Mount());
+  ZENFS_ASSIGN_OR_RETURN(std::optional<std::string> path, mounted->directories.Find(directory));
+  if (!path) return std::nullopt;  // unbound meanwhile
+  return Bound{mounted->files.get(), *std::move(path)};
+}
+
+DefaultFileSystem::Place DefaultFileSystem::PlaceIn(const Bound& bound, const std::string& absolute) {
+  return {bound.files, bound.directory + absolute.substr(absolute.rfind('/')), /*in_volume=*/true};
 }
 
 Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceForNew(const std::string& path, bool also_on_host) {
@@ -181,8 +181,8 @@ Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceForNew(const std::strin
                     .Advise("remove it, or exclude its directory by ZENFS_DEFAULT_PREFIX"));
   }
   ZENFS_ASSIGN_OR_RETURN(Mounted* const mounted, Mount());
-  ZENFS_ASSIGN_OR_RETURN(const std::string bound, mounted->directories.Bind(directory));
-  return PlaceIn(*mounted, bound, absolute);
+  ZENFS_ASSIGN_OR_RETURN(std::string bound, mounted->directories.Bind(directory));
+  return PlaceIn({mounted->files.get(), std::move(bound)}, absolute);
 }
 
 template <typename Body>
@@ -291,11 +291,9 @@ IOStatus DefaultFileSystem::NewDirectory(const std::string& name, const IOOption
 
 IOStatus DefaultFileSystem::SyncDirectory(const std::string& directory) {
   return Guarded([&] {
-    if (!device_->Covers(directory) || !BoundDirectories::HasMarker(directory)) return IOStatus::OK();
     const auto sync = [&]() -> Status {
-      ZENFS_ASSIGN_OR_RETURN(Mounted* const mounted, Mount());
-      ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> bound, mounted->directories.Find(directory));
-      return bound ? mounted->files->volume()->SyncDirectory(*bound) : Status();
+      ZENFS_ASSIGN_OR_RETURN(const std::optional<Bound> bound, BoundAt(directory));
+      return bound ? bound->files->volume()->SyncDirectory(bound->directory) : Status();
     };
     return ToWriteStatus(sync(), "syncing directory", directory);
   });
@@ -308,12 +306,11 @@ IOStatus DefaultFileSystem::GetChildren(const std::string& dir, const IOOptions&
     IOStatus listed = host_->GetChildren(dir, options, result, dbg);
     if (!listed.ok() || !device_->Covers(directory)) return listed;
     std::erase_if(*result, BoundDirectories::IsOwnName);
-    if (!BoundDirectories::HasMarker(directory)) return listed;
     const auto add = [&]() -> Status {
-      ZENFS_ASSIGN_OR_RETURN(Mounted* const mounted, Mount());
-      ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> bound, mounted->directories.Find(directory));
+      ZENFS_ASSIGN_OR_RETURN(const std::optional<Bound> bound, BoundAt(directory));
       if (!bound) return {};
-      ZENFS_ASSIGN_OR_RETURN(std::vector<DirectoryEntry> entries, mounted->files->volume()->List(*bound));
+      ZENFS_ASSIGN_OR_RETURN(std::vector<DirectoryEntry> entries,
+                             bound->files->volume()->List(bound->directory));
       for (DirectoryEntry& entry : entries) {
         if (!entry.stat.is_directory) result->push_back(std::move(entry.name));
       }

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,6 +140,11 @@ class DefaultFileSystem final : public rocksdb::FileSystem {
     std::unique_ptr<Mounted> owned GUARDED_BY(mutex);
     std::atomic<Mounted*> mounted{nullptr};  // `owned`
   };
+  // Where the volume has the files of a directory.
+  struct Bound {
+    ZenFileSystem* files;
+    std::string directory;
+  };
   // Who has a file, and under which path.
   struct Place {
     rocksdb::FileSystem* files;
@@ -156,8 +162,9 @@ class DefaultFileSystem final : public rocksdb::FileSystem {
   [[nodiscard]] Result<Place> PlaceOf(const std::string& path);
   // A file that is to be made, or that is to get this name. Errors: kExists if the host has it.
   [[nodiscard]] Result<Place> PlaceForNew(const std::string& path, bool also_on_host = false);
-  [[nodiscard]] Result<Place> PlaceIn(Mounted& mounted, const std::string& directory,
-                                      const std::string& path);
+  // None if the volume has no files of the directory: then it is not mounted for it.
+  [[nodiscard]] Result<std::optional<Bound>> BoundAt(const std::string& directory);
+  static Place PlaceIn(const Bound& bound, const std::string& absolute);
   // Calls `body` with the place of the file.
   template <typename Body>
   IOStatus At(const std::string& path, std::string_view doing, Body&& body);
