@@ -66,6 +66,7 @@ std::uint64_t ScanLogZone(ZonedDevice& device, const Uuid& volume, const LogZone
         seed, block, length - at, [&](std::uint64_t bytes) { return window->From(at, bytes); },
         [&](std::uint64_t bytes) { return claimed_crcs.Of(at + block, bytes); });
     if (!frame.valid()) {
+      if (at >= window->end()) break;  // the zone can't be read any more
       if (passed_over) passed_over(at, frame);
       const bool zeros = IsZeros(window->From(at, block).first(block));
       const std::uint64_t hole = zeros ? device.KnownZeros(info.start + at, length - at) : 0;

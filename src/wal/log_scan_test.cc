@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/zeros.h"
+#include "device/forwarding_device.h"
 #include "device/read_or_zeros.h"
 #include "testing/crash_device.h"
 #include "testing/device_data.h"
@@ -30,18 +32,21 @@ class FrameWriter {
       : device_(device), seed_(FrameSeed::Of(volume, seeded_as.zone, seeded_as.generation, seeded_as.salt)) {}
 
   void Write(std::uint64_t sequence, std::size_t payload, FrameKind kind = FrameKind::kLogData) {
+    WriteText(sequence, TestText(payload, sequence), kind);
+  }
+  void WriteText(std::uint64_t sequence, const std::string& payload, FrameKind kind = FrameKind::kLogData) {
     const std::uint32_t header = kind == FrameKind::kPlainData ? kTestBlock : kFrameHeaderBytes;
     const FrameHeader frame{.kind = kind,
                             .header_bytes = header,
-                            .payload_bytes = static_cast<std::uint32_t>(payload),
+                            .payload_bytes = static_cast<std::uint32_t>(payload.size()),
                             .owner = 5,
                             .sequence = sequence,
                             .file_offset = sequence * 100,
                             .epoch = 3,
                             .stable_sequence = sequence - 1};
-    AlignedBuffer buffer(header + payload);
+    AlignedBuffer buffer(header + payload.size());
     buffer.Resize(header);
-    buffer.Append(AsBytes(TestText(payload, sequence)));
+    buffer.Append(AsBytes(payload));
     SealFrame(buffer.Span(), frame, seed_);
     buffer.PadTo(kTestBlock);
     Raw(buffer.View());
@@ -182,6 +187,49 @@ TEST(LogScanTest, ZerosThatAreNotInTheDeviceAreNotReadWhoeverClaimsThem) {
   SparseDevice sparse(*device);
   EXPECT_EQ(Sequences(Scan(sparse)), (std::vector<std::uint64_t>{3}));
   EXPECT_LE(sparse.bytes_read, 16 * 3 * kScanStepBytes);
+}
+
+// Like the copy of an image that leaves zeros out: each block of zeros is known to be one.
+class CopyWithoutZeros final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    std::uint64_t zeros = 0;
+    for (; zeros < length; zeros += kTestBlock) {
+      const auto block = ReadBack(inner(), from + zeros, kTestBlock);
+      if (!block || !IsZeros(block->View())) break;
+    }
+    return std::min(zeros, length);
+  }
+};
+
+TEST(LogScanTest, FramesBehindOneWithZerosThatAreNotInTheDeviceAreFound) {
+  for (const std::size_t zeros : {std::size_t{200} << 10, std::size_t{3} << 20}) {
+    const auto device = CreateMemoryDevice(TestGeometry(4, 4096));
+    FrameWriter writer(*device);
+    writer.Write(1, 100);
+    writer.WriteText(2, std::string(zeros, '\0'));
+    for (std::uint64_t sequence = 3; sequence <= 8; ++sequence) writer.Write(sequence, 5000);
+    CopyWithoutZeros copy(*device);
+    EXPECT_EQ(Sequences(Scan(copy)), (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7, 8})) << zeros;
+  }
+}
+
+TEST(LogScanTest, HeaderThatClaimsTheFramesBehindItCostsOnlyItsFrame) {
+  const auto device = CreateMemoryDevice(TestGeometry(4, 4096));
+  FrameWriter writer(*device);
+  AlignedBuffer damaged(kTestBlock);
+  damaged.Resize(kTestBlock);
+  std::ranges::fill(damaged.Span(), std::byte{1});
+  const FrameHeader header{.payload_bytes = 2 << 20, .owner = 5, .sequence = 1};
+  std::memcpy(damaged.data(), &header, sizeof header);
+  writer.Raw(damaged.View());
+  writer.Write(2, 1 << 20);
+  writer.Write(3, 3 << 20);  // begins inside what is claimed and ends behind it
+  writer.Write(4, 100);
+  writer.Write(5, 100);
+  EXPECT_EQ(Sequences(Scan(*device)), (std::vector<std::uint64_t>{2, 3, 4, 5}));
 }
 
 TEST(LogScanTest, UnreadableBlockCostsOnlyItsFrame) {

@@ -18,9 +18,10 @@ ZoneWindow::ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t fr
 ZoneWindow::~ZoneWindow() = default;
 
 ByteView ZoneWindow::From(std::uint64_t at, std::uint64_t needed) {
-  ZENFS_ASSERT(begin_ <= at && at <= end_);
+  ZENFS_ASSERT(begin_ <= at);
   const std::uint64_t wanted = at + RoundUp(needed, std::uint64_t{device_.geometry().block_size});
-  while (window_end() < std::min(wanted, end_)) Extend(at);
+  while (window_end() < std::min(wanted, end_)) Extend(std::min(at, window_end()));
+  if (at >= window_end()) return {};
   return buffer_.View(at - begin_, window_end() - at);
 }
 

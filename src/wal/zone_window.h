@@ -26,8 +26,8 @@ class ZoneWindow {
   ZoneWindow(const ZoneWindow&) = delete;
   ZoneWindow& operator=(const ZoneWindow&) = delete;
 
-  // Returns at least `needed` bytes from byte `at` on, or all bytes up to the end. `at` is never lower than in the call
-  // before. The view is valid until the next call.
+  // Returns at least `needed` bytes from byte `at` on, or all bytes up to the end: none if that has come nearer than `at`. `at` is
+  // never lower than in the call before; it may be far behind all that was shown. The view is valid until the next call.
   ByteView From(std::uint64_t at, std::uint64_t needed);
   // Comes nearer if the zone can't be read any more.
   std::uint64_t end() const { return end_; }
@@ -45,7 +45,7 @@ class ZoneWindow {
   };
 
   std::uint64_t window_end() const { return begin_ + buffer_.size(); }
-  // Drops the bytes before `at` and adds the next piece.
+  // Drops the bytes before `at` and adds the next piece. Precondition: `at` is in the window or its end.
   void Extend(std::uint64_t at);
   // Starts to read the next pieces into those of the first `count` that are free, in order. Known zeros are not read ahead, because
   // the caller passes over them: only for the first piece, if the window `wants` it.

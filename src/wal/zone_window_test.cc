@@ -84,7 +84,7 @@ class ZoneWindowTest : public ::testing::Test {
     }
   }
 
-  std::unique_ptr<ZonedDevice> memory_;
+  std::unique_ptr<EmulatorDevice> memory_;
   ReadsOfAScan device_;
   const DeviceOffset start_;
   AlignedBuffer expected_;
@@ -96,6 +96,28 @@ TEST_F(ZoneWindowTest, ShowsEveryByteWhateverIsAskedFor) {
   ExpectAllFrom(0, 900);  // more than three pieces at a time
   ExpectAllFrom(5 * kTestBlock, 300);
   ExpectAllFrom(kWindowBytes - kTestBlock, 1);
+}
+
+// A frame may be known as valid before the window has it.
+TEST_F(ZoneWindowTest, ShowsWhatIsFarBehindAllThatWasShown) {
+  for (const std::uint64_t step :
+       {std::uint64_t{300} << 10, std::uint64_t{2} << 20, std::uint64_t{6} << 20}) {
+    ZoneWindow window(device_, start_, 0, kWindowBytes);
+    for (std::uint64_t at = 0; at < kWindowBytes; at += step) {
+      const ByteView shown = window.From(at, kTestBlock);
+      ASSERT_GE(shown.size(), std::uint64_t{kTestBlock});
+      ASSERT_TRUE(std::ranges::equal(shown.first(kTestBlock), expected_.View(at, kTestBlock)))
+          << at << " by " << step;
+    }
+  }
+}
+
+TEST_F(ZoneWindowTest, ShowsNothingBehindTheEndOfAZoneThatIsGone) {
+  ZoneWindow window(device_, start_, 0, kWindowBytes);
+  ASSERT_TRUE(memory_->SetCondition(kScannedZone, ZoneCondition::kOffline).ok());
+  for (std::uint64_t at = 1 << 20; at < kWindowBytes; at += 3 << 20) window.From(at, kTestBlock);
+  EXPECT_TRUE(window.From(kWindowBytes - kTestBlock, kTestBlock).empty());
+  EXPECT_LT(window.end(), kWindowBytes);
 }
 
 TEST_F(ZoneWindowTest, UnreadableBlocksAreZeroAndTheirNeighboursAreNot) {
