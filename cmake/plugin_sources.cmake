@@ -1,8 +1,10 @@
 # Sources of the RocksDB plugin, src/rocksdb_plugin. The rest is in sources.cmake.
 set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/bound_directories.cc
+  rocksdb_plugin/bound_records.cc
   rocksdb_plugin/default_device.cc
   rocksdb_plugin/default_file_system.cc
+  rocksdb_plugin/directory_marker.cc
   rocksdb_plugin/directory_handle.cc
   rocksdb_plugin/environments.cc
   rocksdb_plugin/file_system_of_uri.cc

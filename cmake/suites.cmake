@@ -73,6 +73,7 @@ set(ZENFS_TESTS_rocksdb
   rocksdb/aux_names_test.cc
   rocksdb/aux_path_test.cc
   rocksdb/database_test.cc
+  rocksdb/bound_directories_test.cc
   rocksdb/default_device_test.cc
   rocksdb/default_database_test.cc
   rocksdb/file_times_test.cc

@@ -17,9 +17,8 @@ class SyncPoint {
 
   static void Reach(std::string_view name) {
     if (handler_.load(std::memory_order_relaxed) == nullptr) return;
-    running_.fetch_add(1);  // before handler_ is read; ~Scope clears handler_ first and then reads running_
+    const Running running;  // before handler_ is read; ~Scope clears handler_ first and then reads running_
     if (const Handler* handler = handler_.load()) (*handler)(name);
-    running_.fetch_sub(1);
   }
 
   // Installs `handler` until the object is destroyed. The destructor waits for threads inside the handler.
@@ -38,6 +37,14 @@ class SyncPoint {
   };
 
  private:
+  // Also while a handler throws, as if the process had died there.
+  struct Running {
+    Running() { running_.fetch_add(1); }
+    ~Running() { running_.fetch_sub(1); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+  };
+
   static inline std::atomic<const Handler*> handler_{nullptr};
   static inline std::atomic<int> running_{0};
 };

@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/random.h"
+#include "base/sync_point.h"
 #include "rocksdb_plugin/default_device.h"
 #include "rocksdb_plugin/print_line.h"
 
@@ -14,33 +15,13 @@ namespace zenfs {
 
 namespace {
 
-constexpr std::string_view kFirstLine = "zenfs-directory 1\n";
-constexpr std::size_t kMarkerBytesMax = 3 * kMaxPathBytes;
 constexpr mode_t kOthersMayWrite = 022;
 constexpr mode_t kRegistryMode = 0711;  // other users may ask for an entry whose name they know
-constexpr std::string_view kNewEntry = ".new";
-constexpr std::string_view kSetAside = "/.zenfs-removed";
 constexpr std::uint64_t kRoomDivisor = 8;
 constexpr std::chrono::seconds kLooksForRoom{10};
 
 std::string Below(const std::string& directory, std::string_view name) {
   return fmt::format("{}/{}", directory == "/" ? "" : directory, name);
-}
-
-// Takes "<key> <value>\n" from the front of `text`.
-std::optional<std::string_view> TakeLine(std::string_view& text, std::string_view key) {
-  const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos || !text.starts_with(key) || text.substr(key.size(), 1) != " ") return {};
-  const std::string_view value = text.substr(key.size() + 1, end - key.size() - 1);
-  text.remove_prefix(end + 1);
-  return value;
-}
-
-std::optional<std::uint64_t> NumberOf(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
 }
 
 std::string RegistryIn(const std::string& place) {
@@ -58,9 +39,31 @@ std::optional<HostDirectory> OpenRegistry(const std::string& path) {
   return std::move(*opened);
 }
 
-std::optional<HostDirectory> OpenOrMakeRegistry(const std::string& path) {
-  if (::mkdir(path.c_str(), kRegistryMode) != 0 && errno != EEXIST) return {};
+// None if this user can't have one there.
+Result<std::optional<HostDirectory>> OpenOrMakeRegistry(const std::string& path) {
+  if (::mkdir(path.c_str(), kRegistryMode) == 0) {
+    if (::chmod(path.c_str(), kRegistryMode) != 0) return FailErrno(errno, path);  // whatever the umask is
+  } else if (errno == EACCES || errno == EPERM || errno == EROFS) {
+    return std::nullopt;
+  } else if (errno != EEXIST) {
+    return FailErrno(errno, path);
+  }
   return OpenRegistry(path);
+}
+
+Status CheckOwner(const HostStat& stat, const std::string& shown) {
+  if (stat.kind != HostStat::Kind::kFile)
+    return Fail(Code::kInvalidArgument, fmt::format("{}: not a regular file", shown));
+  if ((stat.owner == ::geteuid() || stat.owner == 0) && (stat.mode & kOthersMayWrite) == 0) return {};
+  return Fail(Error(Code::kPermission,
+                    fmt::format("{}: belongs to user {}, or others may write to it", shown, stat.owner))
+                  .Advise("run the program as the user that made it, or give it to this user"));
+}
+
+Error Gone(const DirectoryMarker& marker, const std::string& shown) {
+  return Error(Code::kCorruption, fmt::format("{}: the volume {} does not have the directory {} any more",
+                                              shown, marker.volume.ToString(), marker.path))
+      .Advise(fmt::format("remove {} to begin without its files", shown));
 }
 
 }  // namespace
@@ -95,45 +98,8 @@ std::vector<std::string> BoundDirectories::PlacesForNew(const std::string& direc
   return places;
 }
 
-std::string BoundDirectories::EntryOf(FileId id) const {
-  return fmt::format("{}.{}", volume_->info().superblock.uuid.ToString(), id.value);
-}
-
-std::string BoundDirectories::TextOf(const Marker& marker) {
-  return fmt::format("{}volume {}\nid {}\ninode {}\nregistry {}\nhost {}\npath {}\n", kFirstLine,
-                     marker.volume.ToString(), marker.id.value, marker.inode, marker.registry, marker.host,
-                     marker.path);
-}
-
-Result<BoundDirectories::Marker> BoundDirectories::ReadMarker(const HostDirectory& directory,
-                                                              const std::string& name) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile file, directory.OpenForRead(name));
-  std::string bytes(kMarkerBytesMax, '\0');
-  ZENFS_ASSIGN_OR_RETURN(const std::size_t size, file.Read(0, std::as_writable_bytes(std::span(bytes))));
-  std::string_view text(bytes.data(), size);
-  const auto damaged = [&] {
-    return Fail(Error(Code::kCorruption, fmt::format("{}: not a marker of ZenFS", file.path()))
-                    .Advise("an empty one binds the directory to the volume's of the same path"));
-  };
-  if (!text.starts_with(kFirstLine)) return damaged();
-  text.remove_prefix(kFirstLine.size());
-  const auto volume = TakeLine(text, "volume");
-  const auto id = TakeLine(text, "id");
-  const auto inode = TakeLine(text, "inode");
-  const auto registry = TakeLine(text, "registry");
-  const auto host = TakeLine(text, "host");
-  const auto path = TakeLine(text, "path");
-  if (!volume || !id || !inode || !registry || !host || !path || !text.empty()) return damaged();
-  const std::optional<Uuid> uuid = Uuid::Parse(*volume);
-  const auto id_value = NumberOf(*id);
-  const auto inode_value = NumberOf(*inode);
-  if (!uuid || !id_value || !inode_value) return damaged();
-  return Marker{.volume = *uuid,
-                .id = FileId(*id_value),
-                .inode = *inode_value,
-                .registry = std::string(*registry),
-                .host = std::string(*host),
-                .path = std::string(*path)};
+std::string BoundDirectories::EntryOf(FileId id, std::string_view nonce) const {
+  return fmt::format("{}.{}.{}", volume_->info().superblock.uuid.ToString(), id.value, nonce);
 }
 
 bool BoundDirectories::may_change() const { return !volume_->info().read_only; }
@@ -158,12 +124,15 @@ Result<std::optional<std::string>> BoundDirectories::FindLocked(const std::strin
   }
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory opened, HostDirectory::Open(directory));
   ZENFS_RETURN_IF_ERROR(CheckNoDatabaseOnHost(opened));
-  const bool is_empty = S_ISREG(st.st_mode) && st.st_size == 0;
-  ZENFS_ASSIGN_OR_RETURN(std::string path, is_empty ? Adopt(opened) : FindMarked(opened));
+  if (may_change()) IgnoreError(opened.RemoveFile(std::string(kNewMarker)));  // of a run that was killed
+  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, opened.Stat(std::string(kMarker)));
+  if (stat.kind == HostStat::Kind::kMissing) return std::nullopt;
+  ZENFS_RETURN_IF_ERROR(CheckOwner(stat, opened.PathOf(kMarker)));
+  ZENFS_ASSIGN_OR_RETURN(Found found, stat.size == 0 ? Adopt(opened) : FindMarked(opened, stat));
   ZENFS_RETURN_IF_ERROR(SetAsideOnce(directory));
   if (::lstat(Below(directory, kMarker).c_str(), &st) != 0) return std::nullopt;
-  known_[directory] = {st.st_dev, st.st_ino, st.st_ctim, path};
-  return path;
+  known_[directory] = {st.st_dev, st.st_ino, st.st_ctim, found.id, found.path};
+  return std::move(found.path);
 }
 
 // A run without the default device may have made one.
@@ -174,18 +143,11 @@ Status BoundDirectories::CheckNoDatabaseOnHost(const HostDirectory& directory) c
                   .Advise("take another directory, or move it to the volume by a backup of RocksDB"));
 }
 
-Result<std::string> BoundDirectories::FindMarked(const HostDirectory& directory) {
-  const std::string name(kMarker);
-  const std::string shown = directory.PathOf(name);
-  ZENFS_ASSIGN_OR_RETURN(const HostStat stat, directory.Stat(name));
-  if (stat.kind != HostStat::Kind::kFile)
-    return Fail(Code::kInvalidArgument, fmt::format("{}: not a regular file", shown));
-  if ((stat.owner != ::geteuid() && stat.owner != 0) || (stat.mode & kOthersMayWrite) != 0) {
-    return Fail(Error(Code::kPermission,
-                      fmt::format("{}: belongs to user {}, or others may write to it", shown, stat.owner))
-                    .Advise("run the program as the user that made it, or give it to this user"));
-  }
-  ZENFS_ASSIGN_OR_RETURN(const Marker marker, ReadMarker(directory, name));
+Result<BoundDirectories::Found> BoundDirectories::FindMarked(const HostDirectory& directory,
+                                                             const HostStat& stat) {
+  const std::string shown = directory.PathOf(kMarker);
+  ZENFS_ASSIGN_OR_RETURN(const DirectoryMarker marker,
+                         DirectoryMarker::Read(directory, std::string(kMarker)));
   const Uuid& own = volume_->info().superblock.uuid;
   if (marker.volume != own) {
     return Fail(Error(Code::kInvalidArgument,
@@ -193,68 +155,85 @@ Result<std::string> BoundDirectories::FindMarked(const HostDirectory& directory)
                                   shown, directory.path(), marker.volume.ToString(), own.ToString()))
                     .Advise("name the right device, or take another directory"));
   }
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(marker.id));
+  if (nonces.empty()) return Fail(Gone(marker, shown));
+  if (std::ranges::find(nonces, marker.nonce) == nonces.end()) {
+    return Fail(
+        Error(Code::kInvalidArgument,
+              fmt::format("{}: does not count any more: the files are those of another directory, of which "
+                          "{} is a copy, or which has been given them",
+                          shown, directory.path()))
+            .Advise(fmt::format("remove {} to begin without files", shown)));
+  }
   ZENFS_ASSIGN_OR_RETURN(const bool is_registered, IsRegistered(directory, marker, stat));
   ZENFS_ASSIGN_OR_RETURN(std::string path, PathInVolume(marker, shown));
-  if (may_change() && (!is_registered || path != marker.path || marker.host != directory.path()))
-    ZENFS_RETURN_IF_ERROR(Register(directory, marker.id, path));
-  return path;
+  Found found{marker.id, std::move(path)};
+  const bool is_current =
+      is_registered && found.path == marker.path && marker.host == directory.path() && nonces.size() == 1;
+  if (!may_change() || is_current) return found;
+  // One that is registered says where the files are, also if the host is full or can't be written.
+  if (const Status registered = Register(directory, found); !registered.ok() && !is_registered)
+    return Fail(registered.error());
+  return found;
 }
 
 // Of the original the registry has the same file. If the original is gone, this is what it was moved to, from another file system of
 // the host.
-Result<bool> BoundDirectories::IsRegistered(const HostDirectory& directory, const Marker& marker,
+Result<bool> BoundDirectories::IsRegistered(const HostDirectory& directory, const DirectoryMarker& marker,
                                             const HostStat& stat) const {
+  const auto refuse_copy = [&] {
+    return Fail(
+        Error(Code::kInvalidArgument,
+              fmt::format("{}: {} is a copy of another directory, whose files are in the volume's {}",
+                          directory.PathOf(kMarker), directory.path(), marker.path))
+            .Advise("copy a database by RocksDB's checkpoints or by 'zenfs backup', and remove this one"));
+  };
   struct stat own{};
   if (::lstat(directory.PathOf(kMarker).c_str(), &own) != 0)
     return FailErrno(errno, directory.PathOf(kMarker));
-  const std::string entry = EntryOf(marker.id);
+  const std::string entry = EntryOf(marker.id, marker.nonce);
   std::vector<std::string> registries{marker.registry};
   for (const std::string& place : KnownPlaces(directory.path())) registries.push_back(RegistryIn(place));
   for (const std::string& registry : registries) {
     struct stat there{};
     struct stat registered{};
     if (::lstat(registry.c_str(), &there) != 0 || ::lstat(Below(registry, entry).c_str(), &registered) != 0) {
-      if (errno == ENOENT || errno == ENOTDIR) continue;
+      if (errno == ENOENT || errno == ENOTDIR || errno == EACCES) continue;
       return FailErrno(errno, Below(registry, entry));
     }
     const bool is_ours = there.st_uid == ::geteuid();
     if (registered.st_dev == own.st_dev && registered.st_ino == own.st_ino) {
-      if (stat.links <= 2) return is_ours;
+      if (stat.links <= 2 || marker.host == directory.path()) return is_ours;
       return Fail(
           Error(Code::kInvalidArgument, fmt::format("{}: was copied by hard links: two directories have it",
                                                     directory.PathOf(kMarker)))
               .Advise("remove the copy; copy a database by RocksDB's checkpoints or by 'zenfs backup'"));
     }
-    if (registered.st_nlink == 1 && (is_ours || there.st_uid == 0)) continue;
-    return Fail(
-        Error(Code::kInvalidArgument,
-              fmt::format("{}: {} is a copy of another directory, whose files are in the volume's {}",
-                          directory.PathOf(kMarker), directory.path(), marker.path))
-            .Advise("copy a database by RocksDB's checkpoints or by 'zenfs backup', and remove this one"));
+    if (registered.st_nlink != 1 || !(is_ours || there.st_uid == 0)) return refuse_copy();
   }
+  if (marker.host == directory.path()) return false;
+  const Result<HostDirectory> original = HostDirectory::Open(marker.host);
+  if (!original) return false;
+  const Result<DirectoryMarker> there = DirectoryMarker::Read(*original, std::string(kMarker));
+  if (there && there->volume == marker.volume && there->nonce == marker.nonce) return refuse_copy();
   return false;
 }
 
 // Where the volume has the directory now; one that was set aside gets its path back.
-Result<std::string> BoundDirectories::PathInVolume(const Marker& marker, const std::string& shown) {
-  const std::string aside = SetAsidePath(marker.id);
-  for (const std::string& path : {marker.path, aside}) {
-    const Result<FileStat> there = volume_->Stat(path);
-    if (!there && there.error().code() != Code::kNotFound && there.error().code() != Code::kNotADirectory)
-      return Fail(there.error());
-    if (!there || !there->is_directory || there->id != marker.id) continue;
-    if (path == marker.path || !may_change()) return path;
-    std::string back = marker.path;
-    for (int copy = 2; volume_->Stat(back).has_value(); ++copy)
-      back = fmt::format("{}~{}", marker.path, copy);
-    ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(DirectoryOf(back), /*parents=*/true));
-    ZENFS_RETURN_IF_ERROR(volume_->Rename(aside, back));
-    return back;
-  }
-  return Fail(
-      Error(Code::kCorruption, fmt::format("{}: the volume {} does not have the directory {} any more", shown,
-                                           marker.volume.ToString(), marker.path))
-          .Advise(fmt::format("remove {} to begin without its files", shown)));
+Result<std::string> BoundDirectories::PathInVolume(const DirectoryMarker& marker, const std::string& shown) {
+  const Result<FileStat> there = volume_->Stat(marker.path);
+  if (!there && there.error().code() != Code::kNotFound && there.error().code() != Code::kNotADirectory)
+    return Fail(there.error());
+  if (there && there->is_directory && there->id == marker.id) return marker.path;
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> aside, records_.FindSetAside(marker.id));
+  if (!aside) return Fail(Gone(marker, shown));
+  if (!may_change()) return *aside;
+  std::string back = marker.path;
+  for (int copy = 2; volume_->Stat(back).has_value(); ++copy) back = fmt::format("{}~{}", marker.path, copy);
+  ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(DirectoryOf(back), /*parents=*/true));
+  ZENFS_RETURN_IF_ERROR(volume_->Rename(*aside, back));
+  SyncPoint::Reach("BoundDirectories: moved files back");
+  return back;
 }
 
 Result<bool> BoundDirectories::HasFiles(const std::string& path) const {
@@ -262,15 +241,24 @@ Result<bool> BoundDirectories::HasFiles(const std::string& path) const {
   return std::ranges::any_of(entries, [](const DirectoryEntry& entry) { return !entry.stat.is_directory; });
 }
 
-// Whether a directory of the host, which may have been moved, has it.
-bool BoundDirectories::IsTaken(const std::string& directory, FileId id) const {
-  return std::ranges::any_of(KnownPlaces(directory), [&](const std::string& place) {
-    struct stat st{};
-    return ::lstat(Below(RegistryIn(place), EntryOf(id)).c_str(), &st) == 0 && st.st_nlink > 1;
-  });
+nlink_t BoundDirectories::NamesNear(const std::string& directory, FileId id,
+                                    const std::vector<std::string>& nonces) const {
+  nlink_t most = 0;
+  std::vector<std::string> places = KnownPlaces(directory);
+  for (const std::string& prefix : prefixes_) {
+    for (std::string& place : KnownPlaces(prefix)) places.push_back(std::move(place));
+  }
+  for (const std::string& place : places) {
+    for (const std::string& nonce : nonces) {
+      struct stat st{};
+      if (::lstat(Below(RegistryIn(place), EntryOf(id, nonce)).c_str(), &st) == 0)
+        most = std::max(most, st.st_nlink);
+    }
+  }
+  return most;
 }
 
-Result<std::string> BoundDirectories::Adopt(const HostDirectory& directory) {
+Result<BoundDirectories::Found> BoundDirectories::Adopt(const HostDirectory& directory) {
   const std::string shown = directory.PathOf(kMarker);
   const Result<FileStat> there = volume_->Stat(directory.path());
   if (!there || !there->is_directory) {
@@ -278,15 +266,17 @@ Result<std::string> BoundDirectories::Adopt(const HostDirectory& directory) {
                                                    directory.path()))
                     .Advise("remove it"));
   }
-  if (IsTaken(directory.path(), there->id)) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(there->id));
+  if (NamesNear(directory.path(), there->id, nonces) > 1) {
     return Fail(
         Error(Code::kInvalidArgument,
               fmt::format("{}: is empty, and the volume's {} has the files of a directory that was moved",
                           shown, directory.path()))
             .Advise("remove it to begin without files, or move that directory back"));
   }
-  if (may_change()) ZENFS_RETURN_IF_ERROR(Register(directory, there->id, directory.path()));
-  return directory.path();
+  Found found{there->id, directory.path()};
+  if (may_change()) ZENFS_RETURN_IF_ERROR(Register(directory, found));
+  return found;
 }
 
 Result<std::string> BoundDirectories::Bind(const std::string& directory) {
@@ -302,13 +292,15 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
   if (!may_change())
     return Fail(Code::kReadOnly, fmt::format("{}: the volume is mounted read-only", directory));
   ZENFS_RETURN_IF_ERROR(CheckNoDatabaseOnHost(opened));
+  ZENFS_RETURN_IF_ERROR(opened.RemoveFile(std::string(kNewMarker)));
   set_aside_in_.clear();
   ZENFS_RETURN_IF_ERROR(SetAsideOnce(directory));
   ZENFS_RETURN_IF_ERROR(MakeRoom());
   ZENFS_ASSIGN_OR_RETURN(std::string path, ChoosePath(directory));
   ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(path, /*parents=*/true));
+  SyncPoint::Reach("BoundDirectories: made the volume's directory");
   ZENFS_ASSIGN_OR_RETURN(const FileStat there, volume_->Stat(path));
-  ZENFS_RETURN_IF_ERROR(Register(opened, there.id, path));
+  ZENFS_RETURN_IF_ERROR(Register(opened, {there.id, path}));
   return path;
 }
 
@@ -319,8 +311,21 @@ Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
     const Result<FileStat> there = volume_->Stat(path);
     if (!there && there.error().code() == Code::kNotFound) return path;
     if (!there) return Fail(there.error());
-    if (!there->is_directory || IsTaken(directory, there->id)) continue;
+    if (!there->is_directory) continue;
     ZENFS_ASSIGN_OR_RETURN(const bool has_files, HasFiles(path));
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(there->id));
+    const nlink_t names = nonces.empty() ? 0 : NamesNear(directory, there->id, nonces);
+    if (names > 1) continue;
+    if (!nonces.empty() && has_files) {
+      if (names == 0 && told_.insert(path).second) {
+        PrintLine(
+            fmt::format("the volume's {} has files of a directory that can't be seen from {}: it was moved "
+                        "away, or removed together with its registry ({}UID); if it is gone, 'zenfs rmdir "
+                        "--force --path={}' frees their space",
+                        path, directory, kRegistryPrefix, path));
+      }
+      continue;
+    }
     if (!has_files) return path;  // it is there for directories below it
     return Fail(
         Error(Code::kExists,
@@ -334,40 +339,69 @@ Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
 }
 
 // Writes a marker, which replaces the present one in one step.
-Status BoundDirectories::Register(const HostDirectory& directory, FileId id, const std::string& path) {
-  const std::string entry = EntryOf(id);
-  const std::string new_entry = entry + std::string(kNewEntry);
-  const std::string new_marker(kNewMarker);
-  Status last = Fail(Code::kPermission, "this user may not make a directory there");
+Status BoundDirectories::Register(const HostDirectory& directory, const Found& found) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> old_nonces, records_.Nonces(found.id));
+  const auto with_directory = [&](const Error& error) {
+    return Fail(error.With(fmt::format("{}: cannot be bound to the volume", directory.path())));
+  };
+  Error last(Code::kPermission, "this user may not make a directory there");
   for (const std::string& place : PlacesForNew(directory.path())) {
-    const std::optional<HostDirectory> registry = OpenOrMakeRegistry(RegistryIn(place));
-    if (!registry) continue;
-    last = [&]() -> Status {
-      ZENFS_ASSIGN_OR_RETURN(HostFile file, registry->Create(new_entry, 0644));
-      ZENFS_ASSIGN_OR_RETURN(const HostStat created, file.Stat());
-      const std::string text = TextOf({.volume = volume_->info().superblock.uuid,
-                                       .id = id,
-                                       .inode = created.inode,
-                                       .registry = registry->path(),
-                                       .host = directory.path(),
-                                       .path = path});
-      ZENFS_RETURN_IF_ERROR(file.Append(std::as_bytes(std::span(text))));
-      ZENFS_RETURN_IF_ERROR(file.Sync());
-      ZENFS_RETURN_IF_ERROR(registry->Sync(""));
-      ZENFS_RETURN_IF_ERROR(directory.RemoveFile(new_marker));
-      if (Status linked = registry->LinkTo(new_entry, directory, new_marker); !linked.ok()) {
-        ZENFS_RETURN_IF_ERROR(registry->RemoveFile(new_entry));
-        return linked;
-      }
-      ZENFS_RETURN_IF_ERROR(directory.Rename(new_marker, std::string(kMarker)));
-      ZENFS_RETURN_IF_ERROR(directory.Sync(""));
-      ZENFS_RETURN_IF_ERROR(registry->Rename(new_entry, entry));
-      return registry->Sync("");
-    }();
-    if (last.ok()) return {};
+    const Result<std::optional<HostDirectory>> registry = OpenOrMakeRegistry(RegistryIn(place));
+    if (!registry) return with_directory(registry.error());
+    if (!*registry) continue;
+    const Status registered = RegisterIn(**registry, directory, found, old_nonces);
+    if (registered.ok()) return {};
+    last = registered.error();
+    const int host = last.os_errno();
+    if (host != EACCES && host != EPERM && host != EROFS && host != EXDEV) break;
   }
-  return Fail(
-      std::move(last).error().With(fmt::format("{}: cannot be bound to the volume", directory.path())));
+  return with_directory(last);
+}
+
+Status BoundDirectories::RegisterIn(const HostDirectory& registry, const HostDirectory& directory,
+                                    const Found& found, const std::vector<std::string>& old_nonces) {
+  const std::string nonce = fmt::format("{:016x}", RandomSeed());
+  const std::string entry = EntryOf(found.id, nonce);
+  const std::string new_marker(kNewMarker);
+  const Status placed = [&]() -> Status {
+    ZENFS_ASSIGN_OR_RETURN(HostFile file, registry.CreateNew(entry, 0644));
+    ZENFS_ASSIGN_OR_RETURN(const HostStat created, file.Stat());
+    const std::string text = DirectoryMarker{.volume = volume_->info().superblock.uuid,
+                                             .id = found.id,
+                                             .nonce = nonce,
+                                             .inode = created.inode,
+                                             .registry = registry.path(),
+                                             .host = directory.path(),
+                                             .path = found.path}
+                                 .ToText();
+    ZENFS_RETURN_IF_ERROR(file.Append(std::as_bytes(std::span(text))));
+    ZENFS_RETURN_IF_ERROR(file.Sync());
+    ZENFS_RETURN_IF_ERROR(registry.Sync(""));
+    SyncPoint::Reach("BoundDirectories: wrote the entry");
+    ZENFS_RETURN_IF_ERROR(directory.RemoveFile(new_marker));
+    ZENFS_RETURN_IF_ERROR(registry.LinkTo(entry, directory, new_marker));
+    SyncPoint::Reach("BoundDirectories: linked the entry");
+    return records_.Add(found.id, nonce);
+  }();
+  if (!placed.ok()) {
+    IgnoreError(directory.RemoveFile(new_marker));
+    IgnoreError(registry.RemoveFile(entry));
+    return placed;
+  }
+  SyncPoint::Reach("BoundDirectories: recorded the nonce");
+  ZENFS_RETURN_IF_ERROR(directory.Rename(new_marker, std::string(kMarker)));
+  ZENFS_RETURN_IF_ERROR(directory.Sync(""));
+  SyncPoint::Reach("BoundDirectories: placed the marker");
+  std::erase_if(known_, [&](const auto& known) { return known.second.id == found.id; });
+  for (const std::string& old : old_nonces) {
+    ZENFS_RETURN_IF_ERROR(records_.Remove(found.id, old));
+    SyncPoint::Reach("BoundDirectories: gave up a nonce");
+    for (const std::string& place : KnownPlaces(directory.path())) {
+      if (const auto theirs = OpenRegistry(RegistryIn(place)))
+        IgnoreError(theirs->RemoveFile(EntryOf(found.id, old)));
+    }
+  }
+  return {};
 }
 
 Status BoundDirectories::SetAsideOnce(const std::string& directory) {
@@ -383,66 +417,74 @@ Status BoundDirectories::SetAsideOnce(const std::string& directory) {
 Status BoundDirectories::SetAsideWhatWasRemoved(const HostDirectory& registry) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> names, registry.List(""));
   const std::string own = volume_->info().superblock.uuid.ToString() + ".";
-  std::vector<Marker> removed;
+  std::vector<DirectoryMarker> removed;
   for (const std::string& name : names) {
-    if (!name.starts_with(own) || name.ends_with(kNewEntry)) continue;
+    if (!name.starts_with(own)) continue;
     ZENFS_ASSIGN_OR_RETURN(const HostStat stat, registry.Stat(name));
     if (stat.kind != HostStat::Kind::kFile || stat.links != 1) continue;
-    const Result<Marker> marker = ReadMarker(registry, name);
-    if (!marker || EntryOf(marker->id) != name || !IsProof(*marker, stat, registry)) continue;
-    removed.push_back(*marker);
+    const Result<DirectoryMarker> marker = DirectoryMarker::Read(registry, name);
+    if (!marker || EntryOf(marker->id, marker->nonce) != name) continue;
+    if (marker->inode != stat.inode || marker->registry != registry.path()) continue;  // a copy of a registry
+    ZENFS_ASSIGN_OR_RETURN(const bool was_removed, WasRemoved(*marker, registry));
+    if (was_removed) removed.push_back(*marker);
   }
-  // Those below others first: only a directory without directories is set aside as a whole.
-  std::ranges::sort(removed, std::ranges::greater(), [](const Marker& marker) { return marker.path.size(); });
-  for (const Marker& marker : removed) {
-    ZENFS_RETURN_IF_ERROR(SetAside(marker));
-    ZENFS_RETURN_IF_ERROR(registry.RemoveFile(EntryOf(marker.id)));
+  // Those below others first: only a directory without directories is set aside.
+  std::ranges::sort(removed, std::ranges::greater(),
+                    [](const DirectoryMarker& marker) { return marker.path.size(); });
+  for (const DirectoryMarker& marker : removed) {
+    const Result<bool> done = SetAside(marker);
+    if (!done) PrintLine(done.error().With(marker.host + ": was removed on the host").ToString());
+    if (done && *done) IgnoreError(registry.RemoveFile(EntryOf(marker.id, marker.nonce)));
   }
   return {};
 }
 
-// Whether a marker with one name says that its directory was removed: not if the registry is a copy, nor if the directory has been given
-// another file of that name, as by tar or by a crash in Register.
-bool BoundDirectories::IsProof(const Marker& marker, const HostStat& stat,
-                               const HostDirectory& registry) const {
-  if (marker.inode != stat.inode || marker.registry != registry.path()) return false;
+// Whether a marker of which only the entry is left says that its directory was removed. It does not if the directory has been given another
+// file of that name, as by tar, nor if another marker counts as well. One that does not count says nothing, and its entry goes.
+Result<bool> BoundDirectories::WasRemoved(const DirectoryMarker& marker,
+                                          const HostDirectory& registry) const {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(marker.id));
+  if (std::ranges::find(nonces, marker.nonce) == nonces.end()) {
+    IgnoreError(registry.RemoveFile(EntryOf(marker.id, marker.nonce)));
+    return false;
+  }
+  for (const std::string& nonce : nonces) {
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, registry.Stat(EntryOf(marker.id, nonce)));
+    if (stat.kind != HostStat::Kind::kFile || stat.links != 1) return false;
+  }
   struct stat st{};
-  if (::lstat((registry.PathOf(EntryOf(marker.id)) + std::string(kNewEntry)).c_str(), &st) == 0) return false;
-  if (::lstat(Below(marker.host, kMarker).c_str(), &st) != 0) return true;
+  if (::lstat(Below(marker.host, kMarker).c_str(), &st) != 0) return errno == ENOENT || errno == ENOTDIR;
   const Result<HostDirectory> directory = HostDirectory::Open(marker.host);
   if (!directory || st.st_size == 0) return false;
-  const Result<Marker> there = ReadMarker(*directory, std::string(kMarker));
+  const Result<DirectoryMarker> there = DirectoryMarker::Read(*directory, std::string(kMarker));
   return there && (there->volume != marker.volume || there->id != marker.id);
 }
 
-std::string BoundDirectories::SetAsidePath(FileId id) { return fmt::format("{}/{}", kSetAside, id.value); }
-
-// Directories below it are in the registry themselves.
-Status BoundDirectories::SetAside(const Marker& marker) {
+Result<bool> BoundDirectories::SetAside(const DirectoryMarker& marker) {
   const Result<FileStat> there = volume_->Stat(marker.path);
-  if (!there && there.error().code() == Code::kNotFound) return {};
-  if (!there) return Fail(there.error());
-  if (!there->is_directory || there->id != marker.id) return {};
+  if (!there && there.error().code() != Code::kNotFound && there.error().code() != Code::kNotADirectory)
+    return Fail(there.error());
+  if (!there || !there->is_directory || there->id != marker.id) {
+    ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> aside, records_.FindSetAside(marker.id));
+    if (!aside) ZENFS_RETURN_IF_ERROR(records_.Forget(marker.id));  // somebody has deleted it
+    return !aside;
+  }
   ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume_->List(marker.path));
   const auto files =
       std::ranges::count_if(entries, [](const DirectoryEntry& entry) { return !entry.stat.is_directory; });
-  if (files == 0) return entries.empty() ? volume_->RemoveDirectory(marker.path) : Status();
-  const std::string aside = SetAsidePath(marker.id);
-  ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(kSetAside, /*parents=*/true));
-  if (static_cast<std::size_t>(files) == entries.size()) {
-    ZENFS_RETURN_IF_ERROR(volume_->Rename(marker.path, aside));
-  } else {
-    ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(aside, /*parents=*/true));
-    for (const DirectoryEntry& entry : entries) {
-      if (entry.stat.is_directory) continue;
-      ZENFS_RETURN_IF_ERROR(volume_->Rename(Below(marker.path, entry.name), Below(aside, entry.name)));
-    }
+  if (files == 0) {
+    ZENFS_RETURN_IF_ERROR(records_.Forget(marker.id));
+    if (entries.empty()) ZENFS_RETURN_IF_ERROR(volume_->RemoveDirectory(marker.path));
+    return true;
   }
+  if (static_cast<std::size_t>(files) != entries.size()) return false;
+  ZENFS_ASSIGN_OR_RETURN(const std::string aside, records_.SetAside(marker.id, marker.path));
+  SyncPoint::Reach("BoundDirectories: set files aside");
   PrintLine(
       fmt::format("{} was removed or emptied on the host: its files ({}) are set aside in the volume as {} "
                   "until space is needed",
                   marker.host, files, aside));
-  return {};
+  return false;
 }
 
 Status BoundDirectories::MakeRoom() {
@@ -452,16 +494,10 @@ Status BoundDirectories::MakeRoom() {
     const SpaceReport space = volume_->Space();
     return space.free + space.garbage < space.total / kRoomDivisor;
   };
-  if (!is_short()) return {};
-  const auto aside = volume_->List(kSetAside);
-  if (!aside) return {};  // nothing is set aside
-  std::vector<DirectoryEntry> oldest_first = *aside;
-  std::ranges::sort(oldest_first, {}, [](const DirectoryEntry& entry) { return entry.stat.id; });
-  for (const DirectoryEntry& entry : oldest_first) {
-    if (!is_short()) return {};
-    const std::string path = fmt::format("{}/{}", kSetAside, entry.name);
-    ZENFS_RETURN_IF_ERROR(volume_->RemoveTree(path));
-    PrintLine(fmt::format("space is short: {} in the volume is deleted", path));
+  while (is_short()) {
+    ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> deleted, records_.DeleteOldest());
+    if (!deleted) return {};
+    PrintLine(fmt::format("space is short: {} in the volume is deleted", *deleted));
   }
   return {};
 }

@@ -18,20 +18,6 @@ namespace zenfs {
 
 namespace {
 
-// A lock, and who can release it.
-class PlacedLock final : public rocksdb::FileLock {
- public:
-  PlacedLock(rocksdb::FileSystem& files, rocksdb::FileLock* lock) : files_(files), lock_(lock) {}
-
-  IOStatus Release(const IOOptions& options, IODebugContext* dbg) {
-    return files_.UnlockFile(lock_, options, dbg);
-  }
-
- private:
-  rocksdb::FileSystem& files_;
-  rocksdb::FileLock* const lock_;
-};
-
 #if ZENFS_ROCKSDB_HAS_READ_ASYNC
 // A file of the host whose asynchronous reads end before they return: Poll can't tell handles of the host from those of the volume.
 class HostRandomAccessFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
@@ -174,7 +160,14 @@ Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceForNew(const std::strin
   if (!device_) return Fail(device_.error());
   ZENFS_ASSIGN_OR_RETURN(const std::string absolute, PathOnHost(path));
   const std::string directory = DirectoryOf(absolute);
-  if (!device_->Covers(directory)) return Place{host_.get(), path};
+  if (!device_->Covers(directory)) {
+    if (!BoundDirectories::HasMarker(directory)) return Place{host_.get(), path};
+    return Fail(
+        Error(Code::kInvalidArgument,
+              fmt::format("{}: its files are in a volume ({}), and it is not below ZENFS_DEFAULT_PREFIX",
+                          directory, BoundDirectories::kMarker))
+            .Advise("add its directory to ZENFS_DEFAULT_PREFIX"));
+  }
   if (IsHostDirectory(absolute)) return Fail(Code::kIsADirectory, absolute);
   if (!also_on_host && IsOnHost(absolute)) {
     return Fail(Error(Code::kExists, fmt::format("{}: is a file of the host", absolute))
@@ -309,14 +302,14 @@ IOStatus DefaultFileSystem::GetChildren(const std::string& dir, const IOOptions&
     const auto add = [&]() -> Status {
       ZENFS_ASSIGN_OR_RETURN(const std::optional<Bound> bound, BoundAt(directory));
       if (!bound) return {};
+      // RocksDB deletes files that it lists and does not know.
+      std::erase_if(*result,
+                    [&](const std::string& name) { return !IsHostDirectory(directory + "/" + name); });
       ZENFS_ASSIGN_OR_RETURN(std::vector<DirectoryEntry> entries,
                              bound->files->volume()->List(bound->directory));
       for (DirectoryEntry& entry : entries) {
         if (!entry.stat.is_directory) result->push_back(std::move(entry.name));
       }
-      std::ranges::sort(*result);  // both may have a LOCK
-      const auto repeated = std::ranges::unique(*result);
-      result->erase(repeated.begin(), repeated.end());
       return {};
     };
     return ToIOStatus(add(), "listing", dir);
@@ -477,26 +470,20 @@ IOStatus DefaultFileSystem::IsDirectory(const std::string& path, const IOOptions
 
 // --- the file system as a whole ---
 
+// The lock is the host's, so that a RocksDB without this library keeps away from the directory as well.
 IOStatus DefaultFileSystem::LockFile(const std::string& fname, const IOOptions& options,
                                      rocksdb::FileLock** lock, IODebugContext* dbg) {
   *lock = nullptr;
   return Guarded([&] {
-    // An empty file LOCK is what an earlier run on the host may have left.
-    const Result<Place> place = PlaceForNew(fname, /*also_on_host=*/true);
-    if (!place) return ToWriteStatus(place.error(), "locking", fname);
-    rocksdb::FileLock* placed = nullptr;
-    IOStatus locked = place->files->LockFile(place->path, options, &placed, dbg);
-    if (locked.ok()) *lock = new PlacedLock(*place->files, placed);
-    return locked;
+    const Result<Place> place = PlaceForNew(fname, /*also_on_host=*/true);  // binds the directory
+    return place ? host_->LockFile(fname, options, lock, dbg)
+                 : ToWriteStatus(place.error(), "locking", fname);
   });
 }
 
 IOStatus DefaultFileSystem::UnlockFile(rocksdb::FileLock* lock, const IOOptions& options,
                                        IODebugContext* dbg) {
-  return Guarded([&] {
-    const std::unique_ptr<PlacedLock> placed(static_cast<PlacedLock*>(lock));
-    return placed == nullptr ? IOStatus::OK() : placed->Release(options, dbg);
-  });
+  return Guarded([&] { return host_->UnlockFile(lock, options, dbg); });
 }
 
 IOStatus DefaultFileSystem::GetTestDirectory(const IOOptions& options, std::string* path,

@@ -3,7 +3,8 @@
 //
 // Directories are the host's. The files in them are the volume's if RocksDB made them below a prefix; bound_directories.h says
 // where the volume has them. A file that the host has stays there: it can be read, renamed and deleted, and RocksDB makes no new file
-// of its name. So a name is either the host's or the volume's, and a listing shows both.
+// of its name. So a name is either the host's or the volume's. A listing of a bound directory shows the volume's files and the host's
+// directories, because RocksDB deletes files that it finds there and does not know. The lock of a database is the host's.
 //
 // Between the host and the volume files are neither linked (NotSupported, so RocksDB copies) nor renamed (EXDEV), as between two
 // file systems. A directory is renamed on the host, which is one step.

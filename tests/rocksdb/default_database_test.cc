@@ -75,7 +75,7 @@ TEST_F(DefaultDatabaseTest, ABackupOutsideThePrefixIsOnTheHostAndIsRestored) {
   db.reset();
   ASSERT_STATUS_OK(backup->RestoreDBFromLatestBackup(At("restored"), At("restored")));
   EXPECT_EQ(Get(*OpenDb("restored"), "k"), "v");
-  EXPECT_THAT(OnHost("restored"), ElementsAre("ZENFS"));
+  EXPECT_THAT(OnHost("restored"), ElementsAre("LOCK", "ZENFS"));
 }
 
 TEST_F(DefaultDatabaseTest, TablesAreIngestedFromTheHost) {
@@ -92,7 +92,7 @@ TEST_F(DefaultDatabaseTest, TablesAreIngestedFromTheHost) {
     ASSERT_STATUS_OK(db->IngestExternalFile({table}, how));
     EXPECT_EQ(Get(*db, "k"), "from the host");
   }
-  EXPECT_THAT(OnHost("db"), ElementsAre("ZENFS"));
+  EXPECT_THAT(OnHost("db"), ElementsAre("LOCK", "ZENFS"));
 }
 
 TEST_F(DefaultDatabaseTest, ADestroyedDatabaseLeavesNothing) {

@@ -28,7 +28,7 @@ class DefaultDeviceTest : public ::testing::Test {
 
   // Begins and ends what is a process for the file system.
   void Start() {
-    fs = std::make_unique<DefaultFileSystem>(DefaultDevice{.uri = volume.uri(), .prefixes = {prefix}}, host);
+    fs = std::make_unique<DefaultFileSystem>(DefaultDevice{.uri = volume.uri(), .prefixes = prefixes}, host);
   }
   void Stop() { fs.reset(); }
   void Restart() {
@@ -57,12 +57,26 @@ class DefaultDeviceTest : public ::testing::Test {
       names.insert(entry.path().filename());
     return names;
   }
-  // Names of files in the volume's directory; empty if it is missing. The volume must not be mounted.
-  std::set<std::string> InVolume(const std::string& name) const {
+  // Names in the volume's directory; empty if it is missing. The volume must not be mounted.
+  std::set<std::string> InVolume(const std::string& name) const { return AtPathInVolume(At(name)); }
+  std::set<std::string> SetAside() const { return AtPathInVolume("/.zenfs-removed"); }
+  std::set<std::string> AtPathInVolume(const std::string& path) const {
     const auto direct = volume.Open();
     std::vector<std::string> names;
-    if (direct == nullptr || !direct->GetChildren(At(name), kIo, &names, nullptr).ok()) return {};
+    if (direct == nullptr || !direct->GetChildren(path, kIo, &names, nullptr).ok()) return {};
     return {names.begin(), names.end()};
+  }
+  // Each entry has a marker in a directory, or belongs to files that are set aside.
+  void ExpectNoLeftovers() {
+    Stop();
+    std::set<std::string> removed;  // UUID.ID: after a crash two markers count
+    for (const auto& entry : std::filesystem::directory_iterator(Registry())) {
+      const auto names = std::filesystem::hard_link_count(entry);
+      if (names == 1) removed.insert(entry.path().stem());
+      EXPECT_LE(names, 2u) << entry;
+    }
+    EXPECT_EQ(removed.size(), SetAside().size());
+    Start();
   }
   std::string Registry() const { return volume.directory() + "/.zenfs." + std::to_string(geteuid()); }
 
@@ -77,6 +91,7 @@ class DefaultDeviceTest : public ::testing::Test {
 
   TestVolume volume;
   const std::string prefix = volume.directory() + "/host";
+  std::vector<std::string> prefixes{prefix};
   const std::shared_ptr<rocksdb::FileSystem> host = rocksdb::FileSystem::Default();
   std::unique_ptr<DefaultFileSystem> fs;
 };

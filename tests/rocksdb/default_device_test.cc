@@ -62,7 +62,7 @@ TEST_F(DefaultDeviceTest, FilesOfTheHostAreReadAndNeverReplaced) {
   ASSERT_STATUS_OK(Write("a", "one"));
   EXPECT_THAT(fs->RenameFile(At("a"), At("settings"), kIo, nullptr).ToString(),
               HasSubstr("is a file of the host"));
-  EXPECT_THAT(Children(""), ElementsAre("a", "settings"));
+  EXPECT_THAT(Children(""), ElementsAre("a")) << "RocksDB deletes files that it lists and does not know";
   ASSERT_STATUS_OK(fs->DeleteFile(At("settings"), kIo, nullptr));
   EXPECT_FALSE(hostfs::exists(At("settings")));
 }
@@ -284,45 +284,20 @@ TEST_F(DefaultDeviceTest, ADirectoryThatTurnsUpAgainGetsItsFilesBack) {
   }
 }
 
-TEST_F(DefaultDeviceTest, ACrashWhileAFullDirectoryGetsAMarkerLosesNothing) {
-  for (int step = 0; step < 2; ++step) {
-    for (const bool has_old_entry : {false, true}) {
-      MakeDirectory("db");
-      ASSERT_STATUS_OK(Write("db/a", "one"));
-      std::string entry;
-      for (const auto& name : hostfs::directory_iterator(Registry())) {
-        if (hostfs::equivalent(name, At("db/ZENFS"))) entry = name.path();
-      }
-      hostfs::rename(entry, entry + ".new");
-      if (has_old_entry) hostfs::copy(entry + ".new", entry);
-      if (step == 0) {  // before the new marker has its name
-        hostfs::rename(At("db/ZENFS"), At("db/.ZENFS.new"));
-        PutOnHost("db/ZENFS", "");
-      }
-      Restart();
-      MakeDirectory("other");
-      ASSERT_STATUS_OK(Write("other/b", "two"));
-      EXPECT_EQ(Read("db/a"), "one");
-      EXPECT_THAT(Children("db"), ElementsAre("a"));
-      hostfs::remove_all(At("db"));
-      hostfs::remove_all(At("other"));
-      MakeDirectory("third");
-      ASSERT_STATUS_OK(Write("third/c", "three"));
-      EXPECT_FALSE(Exists("db/a"));
-      hostfs::remove_all(At("third"));
-    }
-  }
-}
-
-TEST_F(DefaultDeviceTest, ACopyByHardLinksIsRefused) {
+TEST_F(DefaultDeviceTest, ACopyByHardLinksIsRefusedAndTheOriginalWorks) {
   MakeDirectory("db");
   ASSERT_STATUS_OK(Write("db/a", "one"));
   hostfs::create_directory(At("copy"));
   hostfs::create_hard_link(At("db/ZENFS"), At("copy/ZENFS"));
   EXPECT_THAT(Read("copy/a"), HasSubstr("was copied by hard links"));
   EXPECT_THAT(Write("copy/b", "x").ToString(), HasSubstr("was copied by hard links"));
-  hostfs::remove_all(At("copy"));
+  ASSERT_STATUS_OK(Write("db/b", "two"));
+  Restart();
   EXPECT_EQ(Read("db/a"), "one");
+  hostfs::rename(At("db"), At("moved"));  // now nothing tells them apart
+  EXPECT_THAT(Read("moved/a"), HasSubstr("was copied by hard links"));
+  hostfs::remove_all(At("copy"));
+  EXPECT_EQ(Read("moved/a"), "one");
 }
 
 TEST_F(DefaultDeviceTest, AnEmptyMarkerDoesNotTakeTheFilesOfAMovedDirectory) {
@@ -395,14 +370,19 @@ TEST_F(DefaultDeviceTest, AMarkerIsUsedOnlyIfItIsOursAndOfThisVolume) {
   MakeDirectory("db");
   ASSERT_STATUS_OK(Write("db/a", "one"));
   const std::string marker = TextOnHost("db/ZENFS");
-  const auto with = [&](const std::string& text, mode_t mode = 0644) {
+  const auto with = [&](const std::string& text, mode_t mode = 0644, uid_t owner = geteuid()) {
     hostfs::remove_all(At("other"));
     hostfs::create_directory(At("other"));
     PutOnHost("other/ZENFS", text);
     EXPECT_EQ(chmod(At("other/ZENFS").c_str(), mode), 0);
+    EXPECT_EQ(chown(At("other/ZENFS").c_str(), owner, static_cast<gid_t>(-1)), 0);
     return Read("other/a") + Write("other/b", "x").ToString();
   };
   EXPECT_THAT(with(marker, 0666), HasSubstr("others may write to it"));
+  EXPECT_THAT(with("", 0666), HasSubstr("others may write to it"));
+  if (geteuid() == 0) {
+    EXPECT_THAT(with("", 0644, 65534), HasSubstr("belongs to user 65534"));
+  }
   EXPECT_THAT(with("nonsense"), HasSubstr("not a marker of ZenFS"));
   EXPECT_THAT(with(marker.substr(0, marker.size() - 5)), HasSubstr("not a marker of ZenFS"));
   const std::string uuid = "00000000-0000-4000-8000-000000000000";
@@ -413,32 +393,6 @@ TEST_F(DefaultDeviceTest, AMarkerIsUsedOnlyIfItIsOursAndOfThisVolume) {
   lost.replace(lost.find("\nid ") + 4, 1, "9");
   EXPECT_THAT(with(lost), HasSubstr("does not have the directory"));
   EXPECT_EQ(Read("db/a"), "one");
-}
-
-TEST_F(DefaultDeviceTest, ACrashWhileADirectoryIsBoundLeavesNothingBehind) {
-  MakeDirectory("done");
-  ASSERT_STATUS_OK(Write("done/a", "one"));
-  for (int step = 0; step < 3; ++step) {
-    // The files of a binding that got this far: 0: the volume's directory; 1: the marker under a temporary name in the registry;
-    // 2: under its final name, and not yet in the directory.
-    MakeDirectory("db");
-    ASSERT_STATUS_OK(Write("db/a", "x"));
-    ASSERT_STATUS_OK(fs->DeleteFile(At("db/a"), kIo, nullptr));
-    std::string entry;
-    for (const auto& name : hostfs::directory_iterator(Registry())) {
-      if (hostfs::equivalent(name, At("db/ZENFS"))) entry = name.path();
-    }
-    ASSERT_FALSE(entry.empty());
-    hostfs::remove(At("db/ZENFS"));
-    if (step == 0) hostfs::remove(entry);
-    if (step == 1) hostfs::rename(entry, entry + ".new");
-    Restart();
-    ASSERT_STATUS_OK(Write("db/b", "new"));
-    EXPECT_THAT(Children("db"), ElementsAre("b"));
-    EXPECT_THAT(TextOnHost("db/ZENFS"), HasSubstr("path " + At("db") + "\n"));
-    hostfs::remove_all(At("db"));
-    EXPECT_EQ(Read("done/a"), "one");
-  }
 }
 
 TEST_F(DefaultDeviceTest, NothingIsLinkedOrRenamedBetweenHostAndVolume) {
@@ -634,11 +588,10 @@ TEST_F(DefaultDeviceTest, NoOrderOfWipesMovesAndRestartsShowsOtherFilesThanTheHo
     hostfs::remove_all(root);
   }
   ASSERT_STATUS_OK(Write("last", "x"));
-  // Everything that was removed is gone from the volume as well.
+  // Everything that was removed is gone from the volume as well, or set aside.
+  ExpectNoLeftovers();
   Stop();
   EXPECT_THAT(InVolume(""), ::testing::Not(IsEmpty()));
-  for (const auto& name : hostfs::directory_iterator(Registry()))
-    EXPECT_EQ(hostfs::hard_link_count(name), 2u) << name;
 }
 
 }  // namespace
