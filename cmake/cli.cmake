@@ -43,12 +43,23 @@ endfunction()
 # Unit tests of the parts, and golden tests of the whole command (tests/cli).
 function(zenfs_add_cli_tests)
   zenfs_test_program(cli FOLDER src SOURCES ${ZENFS_TESTS_cli} LINK zenfs_cli_core)
-  target_compile_definitions(zenfs_cli_test PRIVATE ZENFS_DOCS="${PROJECT_SOURCE_DIR}/docs")
+  # `zenfs doctor` looks at these in its tests. They are built without sanitizers, so that the command can load the library.
+  add_library(zenfs_running_library SHARED ${PROJECT_SOURCE_DIR}/tests/cli/running_library.cc)
+  set_target_properties(zenfs_running_library PROPERTIES OUTPUT_NAME running VERSION 7.9.2 SOVERSION 7.9)
+  target_link_options(zenfs_running_library PRIVATE LINKER:--hash-style=sysv)  # the libraries of the host have the newer table
+  add_executable(zenfs_running_program ${PROJECT_SOURCE_DIR}/tests/cli/running_program.cc)
+  target_link_libraries(zenfs_running_program PRIVATE zenfs_running_library)
+  target_link_options(zenfs_running_program PRIVATE LINKER:--audit=$<TARGET_FILE:zenfs_running_library>)
+  target_compile_definitions(zenfs_cli_test PRIVATE
+    ZENFS_DOCS="${PROJECT_SOURCE_DIR}/docs" TESTED_LIBRARY="$<TARGET_FILE:zenfs_running_library>")
+  add_dependencies(zenfs_cli_test zenfs_running_library)
   add_executable(zenfs_volume_tool ${PROJECT_SOURCE_DIR}/tests/cli/volume_tool.cc)
   set_target_properties(zenfs_volume_tool PROPERTIES OUTPUT_NAME volume_tool)
   target_link_libraries(zenfs_volume_tool PRIVATE zenfs_volume zenfs_discovery zenfs_flags)
 
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
+  zenfs_python_test(cli_doctor tests/cli/doctor_test.py ENVIRONMENT ${environment}
+    RUNNING_LIBRARY=$<TARGET_FILE:zenfs_running_library> RUNNING_PROGRAM=$<TARGET_FILE:zenfs_running_program>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
           buffers_test.py advise_test.py outputs_test.py)

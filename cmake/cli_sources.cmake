@@ -20,6 +20,7 @@ set(ZENFS_SOURCES_cli
   cli/doctor.cc
   cli/df.cc
   cli/dump.cc
+  cli/elf_file.cc
   cli/emu_clone.cc
   cli/emu_create.cc
   cli/emu_info.cc
@@ -30,6 +31,7 @@ set(ZENFS_SOURCES_cli
   cli/findings.cc
   cli/fish_completion.cc
   cli/flags.cc
+  cli/foreign_file.cc
   cli/fs_info.cc
   cli/help.cc
   cli/interrupt.cc
@@ -45,6 +47,8 @@ set(ZENFS_SOURCES_cli
   cli/metrics_source.cc
   cli/mkfs.cc
   cli/nearest_word.cc
+  cli/needed_libraries.cc
+  cli/plugin_version.cc
   cli/program_look.cc
   cli/number.cc
   cli/random_area.cc
@@ -75,9 +79,11 @@ set(ZENFS_SOURCES_cli
 set(ZENFS_TESTS_cli
   cli/advice_test.cc
   cli/device_table_test.cc
+  cli/foreign_file_test.cc
   cli/json_text_test.cc
   cli/json_stream_test.cc
   cli/nearest_word_test.cc
+  cli/needed_libraries_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc
   cli/scrape_server_test.cc

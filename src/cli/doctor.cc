@@ -17,6 +17,7 @@
 #include "cli/device_option.h"
 #include "cli/device_table.h"
 #include "cli/flags.h"
+#include "cli/plugin_version.h"
 #include "cli/program_look.h"
 #include "cli/verbs.h"
 
@@ -25,7 +26,6 @@ namespace {
 
 constexpr int kProblems = 1;
 constexpr std::uint64_t kSharedMemoryWanted = 64 << 20;  // 32 append buffers of 2 MiB
-constexpr const char* kPlugin = "libzenfs.so";
 
 // One thing that was looked at.
 struct Observation {
@@ -34,18 +34,11 @@ struct Observation {
   std::string cure;  // empty: nothing is wrong
 };
 
-std::string PluginBesideCommand() {
-  std::error_code error;
-  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path beside = own.parent_path() / kPlugin;
-  return !error && std::filesystem::exists(beside, error) ? beside.string() : kPlugin;
-}
-
 Observation LookAtPlugin() {
-  const Result<std::string> version = VersionOfPlugin(kPlugin);
+  const Result<std::string> version = VersionOfPlugin(kPluginName);
   if (version) return {"plugin", *version, ""};
   const std::string beside = PluginBesideCommand();
-  if (const Result<std::string> there = VersionOfPlugin(beside); there && beside != kPlugin) {
+  if (const Result<std::string> there = VersionOfPlugin(beside); there && beside != kPluginName) {
     return {"plugin", fmt::format("{}, which the loader does not find", *there),
             fmt::format("export LD_LIBRARY_PATH={}", std::filesystem::path(beside).parent_path().string())};
   }
@@ -139,10 +132,14 @@ std::string Advice(const ProgramLook& look, const std::string& plugin) {
     return "link the program with a shared RocksDB, or build RocksDB with ZenFS inside "
            "(docs/use/rocksdb.md)\n";
   std::string text;
-  std::string name = kPlugin;
-  if (!version.empty() && !plugin.ends_with(" " + version)) {
+  std::string name = kPluginName;
+  if (version.empty()) {
+    text =
+        "its version is not known here: the first lines of the file LOG of its database name it, and the "
+        "plugin must be for the same\n";
+  } else if (!plugin.ends_with(" " + version)) {
     text = fmt::format("build the plugin for it: scripts/rocksdb-sdk --print=plugin {}\n", version);
-    name = fmt::format("build/rocksdb-{}/{}", version, kPlugin);
+    name = fmt::format("build/rocksdb-{}/{}", version, kPluginName);
   }
   const bool java = look.kind == ProgramLook::Kind::kArchive;
   return text +

@@ -1,9 +1,9 @@
 // Which RocksDB a program has, and whether a preloaded ZenFS can be its default file system (docs/use/programs.md).
 //
-// The loader is asked which libraries a program needs, by ldd(1), and each that contains a RocksDB is loaded in a child process to
-// ask for its version. Both run code of these libraries, as starting the program does.
+// All is read from the files: no code of the program or of its libraries runs, and neither does the loader. So the version is known only if
+// the name of the library's file has it, or if it is Java's library.
 //
-// Threads: none; a process without other threads calls it.
+// Threads: none.
 #pragma once
 
 #include <string>
@@ -36,11 +36,8 @@ struct ProgramLook {
   std::vector<RocksDbLook> found;
 };
 
-// `program`: a path, or a name that is searched in PATH. Errors: kNotFound; kInvalidArgument for a file of another kind; those of the host.
+// `program`: a path, or a name without '/' that is searched in PATH. Errors: kNotFound; kInvalidArgument for a file of another kind, or one
+// that has, with its libraries, more than 2 GiB to search; those of the host.
 [[nodiscard]] Result<ProgramLook> LookAtProgram(const std::string& program);
-
-// What the library says of itself: "3.0.0 for RocksDB 7.8.3". `library`: a path, or a name for the loader. Errors: kNotFound, with the words
-// of the loader.
-[[nodiscard]] Result<std::string> VersionOfPlugin(const std::string& library);
 
 }  // namespace zenfs

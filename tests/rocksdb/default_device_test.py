@@ -213,7 +213,7 @@ class DefaultDeviceTest(unittest.TestCase):
             file.write("#!/bin/sh\n")
         self.assertIn("--run", self.doctor(script).stdout)
         self.assertIn("no RocksDB", self.doctor("ls").stdout)
-        for wrong, reason in (("no-such-program", "no such program"), (self.top, "not a program"), (self.image, "neither")):
+        for wrong, reason in (("no-such-program", "no such program"), (self.top, "not a regular file"), (self.image, "neither")):
             refused = self.doctor(wrong)
             self.assertEqual((refused.returncode, refused.stdout), (1, ""))
             self.assertIn(reason, refused.stderr)

@@ -1,0 +1,106 @@
+#include "cli/needed_libraries.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "base/random.h"
+
+namespace zenfs {
+namespace {
+
+using Identity = std::pair<std::uint64_t, std::uint64_t>;
+
+std::optional<ElfFile> OpenElf(const std::string& path) {
+  Result<ForeignFile> file = ForeignFile::Open(path);
+  return file ? ElfFile::Of(*std::move(file)) : std::nullopt;
+}
+
+// The libraries of this process, as the loader has loaded them.
+struct Loaded {
+  std::set<Identity> files;
+  std::string c_library;
+  ElfW(Addr) c_address = 0;
+};
+
+Loaded LoadedLibraries() {
+  Loaded loaded;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* argument) {
+        auto& all = *static_cast<Loaded*>(argument);
+        struct stat status{};
+        if (object->dlpi_name[0] == '\0' || ::stat(object->dlpi_name, &status) != 0)
+          return 0;  // this program; the kernel's
+        all.files.emplace(status.st_dev, status.st_ino);
+        if (std::string_view(object->dlpi_name).find("/libc.so") != std::string_view::npos) {
+          all.c_library = object->dlpi_name;
+          all.c_address = object->dlpi_addr;
+        }
+        return 0;
+      },
+      &loaded);
+  return loaded;
+}
+
+TEST(NeededLibrariesTest, AreThoseThatTheLoaderLoads) {
+  const auto self = OpenElf("/proc/self/exe");
+  ASSERT_TRUE(self);
+  EXPECT_TRUE(self->needs_loader());
+  std::set<Identity> files;
+  ASSERT_TRUE(VisitNeededLibraries(*self, [&files](const ElfFile& library) -> Status {
+                EXPECT_TRUE(files.insert(library.file().identity()).second) << library.file().path();
+                return {};
+              }).ok());
+  EXPECT_EQ(files, LoadedLibraries().files);
+}
+
+TEST(ElfFileTest, ExportsAreWhereTheLoaderFindsThem) {
+  const Loaded loaded = LoadedLibraries();
+  const auto library = OpenElf(loaded.c_library);
+  ASSERT_TRUE(library);
+  EXPECT_TRUE(library->is_library() || library->needs_loader());  // libc.so.6 can be run, too
+  EXPECT_EQ(library->soname(), "libc.so.6");
+  EXPECT_TRUE(library->FindExport("environ"));
+  EXPECT_EQ(library->FindExport("no_such_function"), std::nullopt);
+  EXPECT_EQ(library->FindExport(""), std::nullopt);
+  const auto strings = library->FindExport("getpid");
+  ASSERT_TRUE(strings);
+  std::string in_file(16, '\0');
+  ASSERT_EQ(library->ReadMemory(*strings, in_file), in_file.size());
+  EXPECT_EQ(in_file, std::string(reinterpret_cast<const char*>(loaded.c_address + *strings), in_file.size()));
+}
+
+// Damage in the headers, the tables that they point to, and at random places of a small library.
+TEST(ElfFileTest, DamageEndsALookWithoutHarm) {
+  const auto sound = OpenElf(TESTED_LIBRARY);
+  ASSERT_TRUE(sound);
+  std::string bytes(sound->file().size(), '\0');
+  ASSERT_EQ(sound->file().ReadAt(0, bytes), bytes.size());
+  std::string path = testing::TempDir() + "elf_file_XXXXXX";
+  const int fd = ::mkstemp(path.data());
+  Random random(20261103);
+  for (int round = 0; round < 1000; ++round) {
+    std::string damaged = bytes;
+    const std::size_t range = round % 2 == 0 ? std::min<std::size_t>(bytes.size(), 4096) : bytes.size();
+    for (int i = 0; i < 1 + round % 8; ++i)
+      damaged[random.Below(range)] = static_cast<char>(random.Below(256));
+    if (round % 16 == 0) damaged.resize(random.Below(damaged.size()) + 1);
+    ASSERT_EQ(::pwrite(fd, damaged.data(), damaged.size(), 0), static_cast<ssize_t>(damaged.size()));
+    ASSERT_EQ(::ftruncate(fd, static_cast<off_t>(damaged.size())), 0);
+    const auto elf = OpenElf(path);
+    if (!elf) continue;
+    std::uint64_t bytes_left = 64 << 20;
+    static_cast<void>(elf->HasConstant("num-immutable-mem-table-flushed", bytes_left));
+    static_cast<void>(elf->FindExport("_ZN7rocksdb3Env7DefaultEv"));
+    static_cast<void>(VisitNeededLibraries(*elf, [](const ElfFile&) { return Status(); }));
+  }
+  ::close(fd);
+  ::unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace zenfs
