@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <functional>
 
 #include "backends/host/block_facts.h"
 #include "backup/volume_tree.h"
@@ -153,6 +153,44 @@ std::string Advice(const ProgramLook& look, const std::string& plugin) {
                                                                 : look.path);
 }
 
+using VisitFile = std::function<void(std::string_view path, std::uint64_t size)>;
+
+// Which files are new or have another size after a run. Takes 8 bytes for each file, however long its path.
+class FileChanges {
+ public:
+  // To be given all files before the run, and then all files after it.
+  VisitFile Before() {
+    return [this](std::string_view path, std::uint64_t size) { before_.push_back(MarkOf(path, size)); };
+  }
+  VisitFile After() {
+    std::ranges::sort(before_);
+    return [this](std::string_view path, std::uint64_t size) {
+      if (std::ranges::binary_search(before_, MarkOf(path, size))) return;
+      bytes_ += size;
+      if (++count_ <= kExamples) examples_ += fmt::format("{}{}", count_ == 1 ? ": " : ", ", path);
+    };
+  }
+
+  std::string Line(std::string_view where) const {
+    return Printable(fmt::format("{}: {} files new or changed, {}{}{}", where, count_, ShortBytes(bytes_),
+                                 examples_, count_ > kExamples ? ", ..." : "")) +
+           "\n";
+  }
+
+ private:
+  static constexpr std::uint64_t kExamples = 3;
+
+  // Two files have the same by a chance of 2^-64.
+  static std::uint64_t MarkOf(std::string_view path, std::uint64_t size) {
+    return std::hash<std::string_view>()(path) + size * 0x9e3779b97f4a7c15;
+  }
+
+  std::vector<std::uint64_t> before_;
+  std::uint64_t count_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::string examples_;
+};
+
 class DoctorAction : public Action {
  public:
   explicit DoctorAction(CLI::App& app) : device_(app) {
@@ -216,46 +254,25 @@ class DoctorAction : public Action {
     return well ? 0 : kProblems;
   }
 
-  // Sizes of all files of the volume, by path.
-  using Files = std::map<std::string, std::uint64_t>;
-  Result<Files> FilesInVolume(Console& console) const {
+  Status VisitVolume(Console& console, const VisitFile& visit) const {
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kReadOnly, console));
     ZENFS_ASSIGN_OR_RETURN(VolumeWalk walk, VolumeWalk::Begin(*volume, ""));
-    Files files;
     for (;;) {
       ZENFS_ASSIGN_OR_RETURN(const DirectoryEntry* const entry, walk.Next());
-      if (entry == nullptr) return files;
-      if (!entry->stat.is_directory && walk.fits()) files["/" + walk.relative()] = entry->stat.size;
+      if (entry == nullptr) return {};
+      if (!entry->stat.is_directory && walk.fits()) visit("/" + walk.relative(), entry->stat.size);
     }
   }
 
-  static Files FilesOnHost(const std::string& directory) {
-    Files files;
+  static void VisitHost(const std::string& directory, const VisitFile& visit) {
     std::error_code error;
     std::filesystem::recursive_directory_iterator walk(
         directory, std::filesystem::directory_options::skip_permission_denied, error);
     for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
       std::error_code ignored;
       if (walk->is_regular_file(ignored) && !walk->is_symlink(ignored) && walk->path().filename() != "ZENFS")
-        files[walk->path()] = walk->file_size(ignored);
+        visit(walk->path().native(), walk->file_size(ignored));
     }
-    return files;
-  }
-
-  // A line about what is new or has another size.
-  static std::string Changes(std::string_view where, const Files& before, const Files& after) {
-    std::uint64_t count = 0;
-    std::uint64_t bytes = 0;
-    std::string examples;
-    for (const auto& [path, size] : after) {
-      const auto old = before.find(path);
-      if (old != before.end() && old->second == size) continue;
-      bytes += size;
-      if (++count <= 3) examples += fmt::format("{}{}", count == 1 ? ": " : ", ", path);
-    }
-    return Printable(fmt::format("{}: {} files new or changed, {}{}{}", where, count, ShortBytes(bytes),
-                                 examples, count > 3 ? ", ..." : "")) +
-           "\n";
   }
 
   Result<int> RunProgram(Console& console) const {
@@ -263,23 +280,25 @@ class DoctorAction : public Action {
       return Fail(Code::kInvalidArgument,
                   "--run needs a program: zenfs doctor --run --emu=PATH -- PROGRAM ARGUMENTS");
     ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, device_.Uri());
-    ZENFS_ASSIGN_OR_RETURN(const Files before, FilesInVolume(console));
+    FileChanges in_volume;
+    ZENFS_RETURN_IF_ERROR(VisitVolume(console, in_volume.Before()));
     std::error_code error;
     const std::string prefix = prefix_.empty() ? std::filesystem::current_path(error).string()
                                                : std::filesystem::canonical(prefix_, error).string();
     if (error) return Fail(ErrnoError(error.value(), prefix_));
-    const Files on_host = FilesOnHost(prefix);
+    FileChanges on_host;
+    VisitHost(prefix, on_host.Before());
     const pid_t child = ::fork();
     if (child == 0) Become("zenfs://" + Canonical(uri), prefix);
     int status = 0;
     if (child < 0 || ::waitpid(child, &status, 0) != child)
       return FailErrno(errno, "the program could not be started");
-    ZENFS_ASSIGN_OR_RETURN(const Files after, FilesInVolume(console));
+    ZENFS_RETURN_IF_ERROR(VisitVolume(console, in_volume.After()));
+    VisitHost(prefix, on_host.After());
     const std::string ended = WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status))
                                                   : fmt::format("ended with {}", WEXITSTATUS(status));
-    console.Print(fmt::format("{}: {}\n", Printable(words_[0]), ended) +
-                  Changes("in the volume", before, after) +
-                  Changes(fmt::format("on the host below {}", prefix), on_host, FilesOnHost(prefix)));
+    console.Print(fmt::format("{}: {}\n", Printable(words_[0]), ended) + in_volume.Line("in the volume") +
+                  on_host.Line("on the host below " + prefix));
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
 

@@ -13,11 +13,12 @@ MIB = 1 << 20
 FILES = 100_000
 ZONES = 262_144
 
+DOCTOR = ["doctor", "--run", "true", "--prefix=EMPTY"]
 # One verb or more of each row of the page's table. A row is named by its first verb.
 VERBS = {
     "devices": [["ls-uuid"], ["devices"], ["buffers"]],
     "df": [["df"], ["fs-info"], ["list", "--recursive"], ["list", "--recursive", "--json"], ["zones"], ["zones", "--json"],
-           ["zones", "--svg=-"], ["dump"], ["check"], ["check", "--repair", "--dry-run"], ["scrub"]],
+           ["zones", "--svg=-"], ["dump"], ["check"], ["check", "--repair", "--dry-run"], ["scrub"], DOCTOR],
     "rename": [["rename", "--src_file=dir-0/000000.sst", "--dest_file=moved"]],
     # DeepPaths runs these, because both need minutes for many files.
     "backup": [],
@@ -42,6 +43,9 @@ class MemoryCase(CliCase):
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "ZENFS_DEVICES_FILE": "/dev/null", "MALLOC_ARENA_MAX": "1"}
+        empty = os.path.join(self.dir, "empty")
+        os.makedirs(empty, exist_ok=True)
+        words = [word.replace("EMPTY", empty) for word in words]
         return subprocess.run([ZENFS, *words, f"--emu={self.image}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
                               stdin=subprocess.DEVNULL, timeout=120, preexec_fn=confine, check=False)
 
@@ -114,6 +118,15 @@ class DeepPaths(MemoryCase):
         self.run_in_budget("restore", f"--path={backup}")
         self.assertEqual(self.ok_json("check", f"--emu={self.image}")["files"], self.FILES + 1)
 
+    def test_the_length_of_paths_costs_a_look_at_a_run_no_memory(self):
+        self.make("--zones=24", "--zone-size=64M")
+        files, depth = 40_000, 15
+        self.tool(f"deep {depth} {'d' * 250} {files}")
+        fixed, per_zone, per_file = budgets()["df"]
+        done = self.run_within(fixed + 24 * per_zone + (files + depth) * per_file + depth * 4 * 250, DOCTOR)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertIn(b"in the volume: 0 files new or changed", done.stdout)
+
     def run_in_budget(self, verb, *flags):
         fixed, per_zone, per_file = budgets()[verb]
         limit = fixed + 24 * per_zone + (self.FILES + self.DEPTH) * per_file
@@ -179,7 +192,7 @@ class HostileMetadata(MemoryCase):
         return json.loads(outcome.out)
 
     def test_no_verb_takes_more_than_its_budget(self):
-        for words in [["scrub"], ["dump"], ["list"], ["check", "--repair", "--dry-run"]]:
+        for words in [["scrub"], ["dump"], ["list"], ["check", "--repair", "--dry-run"], DOCTOR]:
             with self.subTest(words=words):
                 done = self.run_within(self.limit(), words)
                 self.assertIn(done.returncode, (0, 1))
