@@ -82,6 +82,7 @@ set(ZENFS_TESTS_cli
   cli/foreign_file_test.cc
   cli/json_text_test.cc
   cli/json_stream_test.cc
+  cli/metrics_source_test.cc
   cli/nearest_word_test.cc
   cli/needed_libraries_test.cc
   cli/number_test.cc

@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "backends/host/lock_holder.h"
 #include "base/shared_memory.h"
@@ -22,16 +20,15 @@
 namespace zenfs {
 namespace {
 
-// The maker holds a lock on the file until it dies. First look into the kernel's list of locks:
-// trying the lock would prevent a mount from taking the file over for a moment. The list does not
-// show locks of another container, so then try.
-bool MakerLives(const std::string& path) {
+// The maker holds locks on the file until it dies. One of them can be asked for, but makers of earlier versions do not have it. Then look
+// into the kernel's list of locks: trying the lock would prevent a mount from taking the file over for a moment. The list is
+// read in part, and does not show locks of another container, so then try.
+bool MakerLives(const SharedMemory& memory, const std::string& path) {
+  if (memory.MakerRuns()) return true;
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
   if (fd.get() < 0 || fstat(fd.get(), &info) != 0) return false;
-  std::stringstream locks;
-  locks << std::ifstream("/proc/locks").rdbuf();
-  if (FindFlockHolder(locks.str(), major(info.st_dev), minor(info.st_dev), info.st_ino) != 0) return true;
+  if (FindFlockHolder(ReadProcLocks(), major(info.st_dev), minor(info.st_dev), info.st_ino) != 0) return true;
   if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return false;  // released with the descriptor
   return errno == EWOULDBLOCK;
 }
@@ -81,7 +78,7 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
     return Fail(ExplainDenied(memory.error(), path));
   }
   if (!memory) return Fail(memory.error());
-  if (living && !MakerLives(path)) {
+  if (living && !MakerLives(*memory, path)) {
     return Fail(
         Code::kNotFound,
         fmt::format("the program that counted in {} is dead; --page={} shows its last counters", path, path));

@@ -15,11 +15,13 @@
 namespace zenfs {
 namespace {
 
+constexpr std::size_t kBytesMax = 256 << 10;
+
 std::string ReadProcFile(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   char buffer[4096];
-  while (fd.valid()) {
+  while (fd.valid() && text.size() < kBytesMax) {
     const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
     if (n <= 0) break;
     text.append(buffer, static_cast<std::size_t>(n));
@@ -39,6 +41,8 @@ std::vector<std::string_view> Words(std::string_view line) {
 
 }  // namespace
 
+std::string ReadProcLocks() { return ReadProcFile("/proc/locks"); }
+
 int FindFlockHolder(std::string_view proc_locks, unsigned major, unsigned minor, unsigned long long inode) {
   // 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF        (a line with "->" is a waiting process)
   const std::string place = fmt::format("{:02x}:{:02x}:{}", major, minor, inode);
@@ -57,7 +61,7 @@ int FindFlockHolder(std::string_view proc_locks, unsigned major, unsigned minor,
 std::string DescribeLockHolder(int fd) {
   struct stat st{};
   if (::fstat(fd, &st) != 0) return "another process";
-  const int pid = FindFlockHolder(ReadProcFile("/proc/locks"), major(st.st_dev), minor(st.st_dev), st.st_ino);
+  const int pid = FindFlockHolder(ReadProcLocks(), major(st.st_dev), minor(st.st_dev), st.st_ino);
   if (pid == 0) return "another process";
   if (pid == ::getpid()) return fmt::format("this process ({})", pid);
   std::string name = ReadProcFile(fmt::format("/proc/{}/comm", pid));
