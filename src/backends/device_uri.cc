@@ -90,6 +90,17 @@ Result<DeviceUri> ParseDeviceUri(std::string_view text) {
   return uri;
 }
 
+Status CheckScheme(std::string_view text) {
+  if (text.starts_with(kScheme)) return {};
+  std::string_view rest = text;
+  constexpr std::string_view kName = "zenfs";
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  if (std::ranges::equal(rest.substr(0, kName.size()), kName, same)) rest.remove_prefix(kName.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(":/"), rest.size()));
+  ZENFS_RETURN_IF_ERROR(ParseDeviceUri(rest));
+  return Bad(fmt::format("misspelt, the URI is {}{}", kScheme, rest));
+}
+
 std::optional<std::string> TakeOption(DeviceOptions& options, std::string_view key) {
   const auto found = std::ranges::find(options, key, &DeviceOptions::value_type::first);
   if (found == options.end()) return std::nullopt;

@@ -34,6 +34,10 @@ struct DeviceUri {
 // Errors: kInvalidArgument; the text has the accepted form.
 [[nodiscard]] Result<DeviceUri> ParseDeviceUri(std::string_view text);
 
+// OK if `text` begins with "zenfs://". Errors: kInvalidArgument, with the URI that is meant by "emu:PATH", "zenfs:emu:PATH" and the
+// like; else those of ParseDeviceUri.
+[[nodiscard]] Status CheckScheme(std::string_view text);
+
 // Removes the option `key` from `options` and returns its value; nothing if it is not there.
 [[nodiscard]] std::optional<std::string> TakeOption(DeviceOptions& options, std::string_view key);
 

@@ -75,6 +75,22 @@ TEST(DeviceUriTest, EverythingElseNamesTheForm) {
   EXPECT_THAT(ErrorOf("tape:0").text(), HasSubstr("'tape'"));
 }
 
+TEST(DeviceUriTest, MisspeltSchemesNameTheRightUri) {
+  EXPECT_TRUE(CheckScheme("zenfs://emu:/a.img").ok());
+  for (const char* text :
+       {"emu:/a.img?ro", "zenfs:emu:/a.img?ro", "zenfs:/emu:/a.img?ro", "ZenFS://emu:/a.img?ro"}) {
+    const Status checked = CheckScheme(text);
+    ASSERT_FALSE(checked.ok()) << text;
+    EXPECT_EQ(checked.error().code(), Code::kInvalidArgument);
+    EXPECT_THAT(checked.error().text(), HasSubstr("the URI is zenfs://emu:/a.img?ro"));
+  }
+  for (const char* text : {"", "zenfs", "posix://", "zenf://emu:/a.img", "/a.img"}) {
+    const Status checked = CheckScheme(text);
+    ASSERT_FALSE(checked.ok()) << text;
+    EXPECT_THAT(checked.error().text(), HasSubstr("the form is zenfs://")) << text;
+  }
+}
+
 TEST(DeviceUriTest, SpellingsOfOneDeviceAreEqual) {
   TempDirectory directory;
   const std::string target = directory.File("a.img");

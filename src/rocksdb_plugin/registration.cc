@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <exception>
 #include <memory>
 #include <string>
@@ -61,13 +59,9 @@ template <typename Object>
 Object* RefuseMisspelt(const std::string& name, std::unique_ptr<Object>* guard, std::string* message) {
   guard->reset();
   return MakeOrExplain<Object>(message, [&]() -> Result<Object*> {
-    std::string_view rest = name;
-    constexpr std::string_view kScheme = "zenfs";
-    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-    if (std::ranges::equal(rest.substr(0, kScheme.size()), kScheme, same)) rest.remove_prefix(kScheme.size());
-    rest.remove_prefix(std::min(rest.find_first_not_of(":/"), rest.size()));
-    ZENFS_RETURN_IF_ERROR(ParseDeviceUri(rest));
-    return Fail(Code::kInvalidArgument, fmt::format("misspelt, the URI is zenfs://{}", rest));
+    ZENFS_RETURN_IF_ERROR(CheckScheme(name));
+    return Fail(Code::kInvalidArgument,
+                fmt::format("'{}' is not a URI of a device", name));  // the first pattern takes all others
   });
 }
 
