@@ -26,10 +26,11 @@ set(ZENFS_SOURCES_rocksdb_plugin
   rocksdb_plugin/zenfs_file_system_names.cc
   rocksdb_plugin/zenfs_file_system_open.cc
 )
-# In libzenfs.so alone: functions that take the place of others in the whole process.
+# In libzenfs.so alone: functions that take the place of others in the whole process, and those of Java.
 set(ZENFS_PRELOADED_rocksdb_plugin
   rocksdb_plugin/default_env.cc
   rocksdb_plugin/hidden_rocksdb.cc
+  rocksdb_plugin/java_env.cc
 )
 
 set(ZENFS_TESTS_rocksdb_plugin

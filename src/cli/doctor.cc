@@ -144,7 +144,7 @@ std::string Advice(const ProgramLook& look, const std::string& plugin) {
   const bool java = look.kind == ProgramLook::Kind::kArchive;
   return text +
          (java ? "put the plugin beside librocksdbjni-linux64.so and its directory into LD_LIBRARY_PATH "
-                 "(examples/java), then type\n"
+                 "(java/README.md), then type\n"
                : "type\n") +
          fmt::format("  ZENFS_DEFAULT_URI=zenfs://dev:NAME ZENFS_DEFAULT_PREFIX=DIRECTORY LD_PRELOAD={} {}\n",
                      name,

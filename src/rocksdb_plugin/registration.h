@@ -5,7 +5,7 @@
 // shells and compilers. If the process runs another version of RocksDB than this library was
 // compiled for, it prints one line on standard error and registers nothing.
 //
-// libzenfs.so exports only zenfs_register and zenfs_plugin_version.
+// Of this folder libzenfs.so exports what libzenfs.map names.
 #pragma once
 
 #include <string>

@@ -13,6 +13,7 @@ import unittest
 PLUGIN = os.environ.get("LIBZENFS", "")
 SKIP = 77  # what ctest takes for "could not run"
 EXPORTS = {"zenfs_register", "zenfs_plugin_version",
+           "Java_org_rocksdb_ZenFsEnv_openEnv", "Java_org_rocksdb_ZenFsEnv_closeEnv",
            # for a default device
            "_ZN7rocksdb3Env7DefaultEv", "_ZN7rocksdb10FileSystem7DefaultEv", "open", "open64"}
 

@@ -18,11 +18,11 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteOptions;
+import org.rocksdb.ZenFsEnv;
 import site.ycsb.ByteIterator;
 import site.ycsb.DB;
 import site.ycsb.DBException;
 import site.ycsb.Status;
-import zenfs.example.ZenFs;
 
 /**
  * YCSB on RocksDB. Properties: rocksdb.path, the database; rocksdb.env, the URI of a device, or another environment that
@@ -61,8 +61,8 @@ public final class RocksDbClient extends DB {
 
   private static DBOptions options(String env, Properties others) throws RocksDBException {
     if (env != null && env.startsWith("zenfs://")) {
-      ZenFs.load();
-      return ZenFs.options(env, others);
+      final DBOptions options = others.isEmpty() ? new DBOptions() : DBOptions.getDBOptionsFromProps(others);
+      return options == null ? null : options.setEnv(ZenFsEnv.create(env));  // open until the process ends
     }
     if (env != null) others.setProperty("env", env);
     return DBOptions.getDBOptionsFromProps(others);

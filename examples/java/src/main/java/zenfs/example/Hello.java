@@ -2,6 +2,7 @@ package zenfs.example;
 
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.ZenFsEnv;
 
 /** Writes notes to a device, reads them, takes a checkpoint, and finds all of it again. */
 public final class Hello {
@@ -17,14 +18,13 @@ public final class Hello {
       System.err.println("usage: Hello zenfs://emu:PATH [--dump NOTEBOOK]");
       System.exit(2);
     }
-    try {
-      ZenFs.load();
+    try (ZenFsEnv device = ZenFsEnv.create(arguments[0])) {
       if (dump) {
-        dump(arguments[0], arguments[2]);
+        dump(device, arguments[2]);
       } else {
-        System.out.println("RocksDB " + RocksDB.rocksdbVersion() + " on " + arguments[0]);
-        write(arguments[0]);
-        findAgain(arguments[0]);
+        System.out.println("RocksDB " + RocksDB.rocksdbVersion() + " on " + device.uri());
+        write(device);
+        findAgain(device);
       }
     } catch (RocksDBException | UnsatisfiedLinkError problem) {
       System.err.println("Hello: " + problem.getMessage());
@@ -32,8 +32,8 @@ public final class Hello {
     }
   }
 
-  private static void write(String uri) throws RocksDBException {
-    try (Notebook notebook = new Notebook(uri, PATH)) {
+  private static void write(ZenFsEnv device) throws RocksDBException {
+    try (Notebook notebook = new Notebook(device, PATH)) {
       for (int i = 0; i < NOTES; ++i) notebook.write(name(i), text(i, "winter"));
       notebook.writeDurably("greeting", "hello from a zone");
       System.out.println("written: " + notebook.count() + " notes");
@@ -44,16 +44,16 @@ public final class Hello {
     }
   }
 
-  private static void findAgain(String uri) throws RocksDBException {
-    try (Notebook notebook = new Notebook(uri, PATH); Notebook before = new Notebook(uri, CHECKPOINT)) {
+  private static void findAgain(ZenFsEnv device) throws RocksDBException {
+    try (Notebook notebook = new Notebook(device, PATH); Notebook before = new Notebook(device, CHECKPOINT)) {
       System.out.println("opened again: " + notebook.count() + " notes, in the checkpoint " + before.count());
       System.out.println(notebook.read("greeting"));
       System.out.println(notebook.read(name(2)) + ", before: " + before.read(name(2)));
     }
   }
 
-  private static void dump(String uri, String path) throws RocksDBException {
-    try (Notebook notebook = new Notebook(uri, path)) {
+  private static void dump(ZenFsEnv device, String path) throws RocksDBException {
+    try (Notebook notebook = new Notebook(device, path)) {
       notebook.forEach((name, text) -> System.out.println(name + "\t" + text));
     }
   }

@@ -9,13 +9,14 @@ import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
+import org.rocksdb.Env;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteOptions;
 
-/** Notes with a name each, in a database on a device. Plain RocksJava but for where its options come from. */
+/** Notes with a name each, in a database on a device. Plain RocksJava: only setEnv says where it is. */
 public final class Notebook implements AutoCloseable {
   private final DBOptions options;
   private final ColumnFamilyOptions familyOptions = new ColumnFamilyOptions();
@@ -23,9 +24,9 @@ public final class Notebook implements AutoCloseable {
   private final WriteOptions durable = new WriteOptions().setSync(true);
   private final RocksDB db;
 
-  /** Opens the notebook at `path` on the device of `uri`, an empty one if there is none. */
-  public Notebook(String uri, String path) throws RocksDBException {
-    options = ZenFs.options(uri).setCreateIfMissing(true).setUseDirectReads(true)
+  /** Opens the notebook at `path` in `env`, which must outlive it. Makes an empty one if there is none. */
+  public Notebook(Env env, String path) throws RocksDBException {
+    options = new DBOptions().setEnv(env).setCreateIfMissing(true).setUseDirectReads(true)
         .setUseDirectIoForFlushAndCompaction(true);
     db = RocksDB.open(options, path,
         List.of(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, familyOptions)), families);
