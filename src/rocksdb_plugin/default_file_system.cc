@@ -1,5 +1,6 @@
 #include "rocksdb_plugin/default_file_system.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +47,15 @@ bool IsHostDirectory(const std::string& path) {
 bool IsOnHost(const std::string& path) {
   struct stat st{};
   return ::lstat(path.c_str(), &st) == 0;
+}
+
+// Flink has a RocksDB of its own. It copies the files of RocksDB's checkpoints by Java's means, which see the directory on the host.
+// It copies what is there, so its checkpoint would be complete for Flink, and without data.
+bool IsRocksDbOfFlink() {
+  static const bool found =
+      dlsym(RTLD_DEFAULT, "Java_org_rocksdb_FlinkCompactionFilter_createNewFlinkCompactionFilter0") !=
+      nullptr;
+  return found;
 }
 
 }  // namespace
@@ -417,6 +427,11 @@ IOStatus DefaultFileSystem::RenameDirectory(const std::string& from, const std::
   const Result<std::string> target = PathOnHost(to);
   if (!target) return ToIOStatus(target.error(), "renaming to", to);
   if (device_->Covers(*origin) != device_->Covers(*target)) return AcrossFileSystems(from, to);
+  if (device_->Covers(*origin) && from.ends_with(".tmp") &&
+      IsRocksDbOfFlink())  // a finished checkpoint gets its name
+    return IOStatus::NotSupported(
+        "ZenFS: Flink would copy the files of checkpoint " + to +
+        " from the host, where they are not; use the state backend of ZenFS's examples/flink");
   return host_->RenameFile(from, to, options, dbg);
 }
 

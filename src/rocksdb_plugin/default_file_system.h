@@ -7,7 +7,7 @@
 // directories, because RocksDB deletes files that it finds there and does not know. The lock of a database is the host's.
 //
 // Between the host and the volume files are neither linked (NotSupported, so RocksDB copies) nor renamed (EXDEV), as between two
-// file systems. A directory is renamed on the host, which is one step.
+// file systems. A directory is renamed on the host, which is one step. Checkpoints of Flink's RocksDB are refused.
 //
 // The volume is mounted by the first call that needs it, in each process by itself. If that fails, the call fails with the reason, which is
 // also printed once; nothing is written to the host instead.
