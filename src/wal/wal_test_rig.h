@@ -108,6 +108,8 @@ class WalRig : public LogZoneAllocations {
     return state_;
   }
   Result<LogZone> Allocate(ZoneId zone) override {
+    MutexLock allocating(allocations_mutex_);  // a generation is not given twice
+    std::uint64_t generation = 0;
     {
       MutexLock lock(mutex_);
       if (allocations_to_fail_ != 0) {
@@ -115,8 +117,8 @@ class WalRig : public LogZoneAllocations {
         return Fail(allocations_fail_with_, "the metadata log cannot be written");
       }
       ++allocated_;
+      generation = state_.next_generation();
     }
-    const std::uint64_t generation = state().next_generation();
     const LogZone allocated{.zone = zone, .generation = generation, .salt = generation * 977};
     ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, generation + 1}, AllocateLogZones{{allocated}}}));
     return allocated;
@@ -297,7 +299,8 @@ class WalRig : public LogZoneAllocations {
  private:
   const std::uint32_t reserve_target_;
   std::atomic<std::uint64_t> next_id_ = 100;
-  mutable Mutex mutex_;  // before the zone manager's
+  Mutex allocations_mutex_;  // before mutex_
+  mutable Mutex mutex_;      // before the zone manager's
   CondVar changed_;
   State state_ GUARDED_BY(mutex_);
   std::uint64_t allocations_to_fail_ GUARDED_BY(mutex_) = 0;
