@@ -278,7 +278,6 @@ set(ZENFS_SOURCES_wal
   wal/piece_reader.cc
   wal/send_choice.cc
   wal/sync_area.cc
-  wal/waiting_parts.cc
   wal/zone_window.cc
 )
 

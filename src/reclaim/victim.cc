@@ -180,7 +180,7 @@ std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::sp
   for (std::size_t i = 0; i < log_zones.size(); ++i) {
     const LogZoneStatus& zone = log_zones[i];
     const std::uint64_t live = zone.live.device_bytes;
-    if (!zone.closed || zone.held || zone.has_waiting_part || live == 0) continue;
+    if (!zone.closed || zone.held || live == 0) continue;
     Victim victim{.zone = zone.zone,
                   .kind = Victim::Kind::kLog,
                   .capacity = emptying.emptied(i),

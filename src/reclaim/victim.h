@@ -47,7 +47,7 @@ using FramesOfFile = std::map<ZoneId, LiveFrames>;
 // Returns the full and active data zones that have live and dead bytes, but no uncommitted ones.
 [[nodiscard]] std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones);
 
-// Returns the closed log zones with live frames that are not held and have no waiting part. The frames of a file are moved from the first one
+// Returns the closed log zones with live frames that are not held. The frames of a file are moved from the first one
 // on, so cleaning a zone may also copy frames of older zones. `zones` is indexed by zone number.
 [[nodiscard]] std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones,
                                              std::span<const FramesOfFile> files,

@@ -163,7 +163,6 @@ TEST_F(LogVictim, AnOlderZoneWithFramesOfAnotherFileDoesNotCount) {
 TEST_F(LogVictim, OpenHeldAndDeadZonesAreNoVictims) {
   Add(100, 100).closed = false;
   Add(100, 100).held = true;
-  Add(100, 100).has_waiting_part = true;
   Add(0, 0);
   files_ = {{{ZoneId(0), {100, 100}}}};
   EXPECT_TRUE(Victims().empty());

@@ -20,7 +20,7 @@ inline Status CleanLogZones(Volume& volume) {
   Relocation& relocation = mount.parts().relocation;
   Status first;
   for (const LogZoneStatus& zone : relocation.LookAtLog().zones) {
-    if (!zone.closed || zone.held || zone.has_waiting_part || zone.live.device_bytes == 0) continue;
+    if (!zone.closed || zone.held || zone.live.device_bytes == 0) continue;
     first.Update(relocation.Empty({.zone = zone.zone, .kind = Victim::Kind::kLog}, {}));
   }
   return first;

@@ -34,13 +34,7 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
     for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
     if (!frames.empty()) view.files.push_back(std::move(frames));
   }
-  const WaitingParts::Bytes waiting = deps_.log.writer().waiting_parts().Now();
-  for (LogZoneStatus& zone : view.zones) {
-    const auto parts = waiting.find(zone.zone);
-    zone.has_waiting_part = parts != waiting.end();
-    const std::uint64_t accounted = known[zone.zone] + (zone.has_waiting_part ? parts->second : 0);
-    zone.held = zone.held || zone.live.device_bytes > accounted;
-  }
+  for (LogZoneStatus& zone : view.zones) zone.held = zone.held || zone.live.device_bytes > known[zone.zone];
   return view;
 }
 

@@ -29,6 +29,7 @@ struct QueuedFrame {
   Status status;
   bool done = false;
   bool append_failed = false;  // the leader writes it
+  bool cut = false;            // parts of it are placed, and its caller comes again with the rest
 
   std::uint64_t payload_left() const { return job->buffer->size() - kFrameHeaderBytes - payload_placed; }
   // Of its next part, with `payload` bytes. `epoch`: for a job without one.
@@ -42,7 +43,7 @@ struct QueuedFrame {
     placed->push_back(std::move(frame));
   }
   bool whole() const { return payload_placed + kFrameHeaderBytes == job->buffer->size(); }
-  bool settled() const { return whole() || !status.ok(); }
+  bool settled() const { return whole() || cut || !status.ok(); }
 };
 
 class FrameBatch {

@@ -24,20 +24,22 @@ Status FrameSender::Send(FramedFileParts& file, bool sync) noexcept {
 Status FrameSender::SendFlight(FramedFileParts& file, bool sync) {
   AppendBuffer& flight = file.buffers.flight();
   const bool has_frame = !flight.empty();
-  FrameJob job = file.NextFrame(id_, flight.whole());
-  job.file_offset = flight.file_offset();
-  job.flush = sync;
-  job.placed_before = has_frame ? file.map.end() - flight.file_offset() : 0;
-  const FlushMark before = FlushMark::Now(device_);
-  file.mutex.Unlock();  // the caller holds it again when this returns
   Status sent;
-  if (has_frame) {
-    sent = log_->writer().Place(job, placed_);
-  } else if (sync && device_.geometry().volatile_cache) {
-    sent = FlushLogs(device_);
-  }
-  file.mutex.Lock();
-  file.PublishNext(placed_, job, before);
+  do {  // again for the rest of a frame that waits for a zone
+    FrameJob job = file.NextFrame(id_, flight.whole());
+    job.file_offset = flight.file_offset();
+    job.flush = sync;
+    job.placed_before = has_frame ? file.map.end() - flight.file_offset() : 0;
+    const FlushMark before = FlushMark::Now(device_);
+    file.mutex.Unlock();  // the caller holds it again when this returns
+    if (has_frame) {
+      sent = log_->writer().Place(job, placed_);
+    } else if (sync && device_.geometry().volatile_cache) {
+      sent = FlushLogs(device_);
+    }
+    file.mutex.Lock();
+    file.PublishNext(placed_, job, before);
+  } while (sent.ok() && has_frame && file.map.end() != flight.end());
   if (!sent.ok()) {
     if (has_frame && file.map.end() != flight.end()) {
       file.state.FrameFailed();

@@ -145,7 +145,14 @@ void FrameWriter::NoteFailed(const Reservation& reserved, const Error& error) {
 
 Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
   std::vector<PlacedFrame> placed;
-  const Status status = Place(job, placed);
+  FrameJob rest = job;
+  Status status;
+  do {
+    status = Place(rest, placed);
+    rest.sequence = job.sequence + placed.size();
+    rest.placed_before = job.placed_before;
+    for (const PlacedFrame& frame : placed) rest.placed_before += frame.length;
+  } while (status.ok() && rest.placed_before + kFrameHeaderBytes != job.buffer->size());
   if (status.ok()) return placed;
   for (PlacedFrame& frame : placed) {
     const ZoneId zone = frame.pin.zone();
@@ -183,10 +190,10 @@ Status FrameWriter::PlaceAll() {
     // Before NextZone: if the last frame filled the zone, nobody needs another one yet.
     if (std::ranges::all_of(jobs_, &QueuedFrame::settled)) return {};
     if (current_.room == 0 && !TakeReady()) {
-      // The callers of whole frames do not wait for a zone: until their files point to the frames, the zones of these
-      // can't be cleaned, and a small device has few others.
-      if (std::ranges::any_of(jobs_, &QueuedFrame::whole)) return {};
-      const WaitingParts::Scope waiting(waiting_parts_, jobs_);
+      // Nobody waits for a zone with parts that are placed: until their files point to them, their zones can't be cleaned, and a
+      // small device has few others.
+      for (QueuedFrame* each : jobs_) each->cut = each->parts != 0 && !each->whole();
+      if (std::ranges::any_of(jobs_, [](const QueuedFrame* each) { return each->parts != 0; })) return {};
       ZENFS_RETURN_IF_ERROR(NextZone());
     }
     batch_.Clear();

@@ -40,7 +40,6 @@
 #include "wal/log_zone_supply.h"
 #include "wal/log_zones.h"
 #include "wal/send_choice.h"
-#include "wal/waiting_parts.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -66,13 +65,13 @@ class FrameWriter {
 
   // Places the frame. The result has one element for each part of it. After an error nothing is placed.
   [[nodiscard]] Result<std::vector<PlacedFrame>> Write(const FrameJob& job) EXCLUDES(mutex_);
-  // The same for a caller that continues after an error: even then, adds to `placed` the parts that were
-  // placed. The rest may be on the device too. So the next frame of this file must begin with the rest, and
+  // The same for a caller that publishes what was placed. Returns OK with only a front of the frame placed if the rest has to wait
+  // for a zone: call it again with the rest.
+  // After an error too it adds to `placed` the parts that were placed. The rest may be on the device too. So the next frame of this file must begin with the rest, and
   // have the next sequence. If the error came after all parts were placed, the flush failed. If memory runs
   // out the process ends, because other threads wait for the leader.
   [[nodiscard]] Status Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept EXCLUDES(mutex_);
 
-  const WaitingParts& waiting_parts() const { return waiting_parts_; }
   std::uint64_t epoch() const { return deps_.epoch; }
   std::uint64_t reserve_waits() const { return reserve_waits_.load(std::memory_order_relaxed); }
   std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
@@ -123,8 +122,6 @@ class FrameWriter {
   std::uint32_t appending_ GUARDED_BY(mutex_) = 0;  // appends in flight; 0 while leading_
   AppendPlaces places_ GUARDED_BY(mutex_);
   SendChoice choice_;  // under mutex_, except for state()
-
-  WaitingParts waiting_parts_;
 
   // The leader uses these without the lock. They keep their memory from one leader to the next.
   std::vector<QueuedFrame*> jobs_;

@@ -163,8 +163,11 @@ TEST(LogSpaceTest, PartsOfAFailedFrameDoNotKeepTheirZone) {
 }
 
 TEST(LogSpaceTest, PlaceTellsWhatWasPlacedBeforeTheErrorAndGoesOnBehindIt) {
-  WalRig rig(TestGeometry(16, kBlocksAZone));
+  WalRig rig(TestGeometry(16, kBlocksAZone), 6);
   rig.Mount();
+  const Deadline soon = WalRig::Soon();
+  while (rig.log->zones().Zones().size() < 6 && !soon.Passed())
+    SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
   const std::string text = TestText(2 * PayloadOf(kBlocksAZone), 1);
   TestJob job(5, 1, 0, text);
   rig.device.Inject({.command = Command::kWrite, .kth = 2, .times = 3});

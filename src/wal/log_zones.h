@@ -72,8 +72,6 @@ struct LogZoneStatus {
   // It is being released. The caller of Zones also sets this if it knows of fewer frames in the zone: a file does not
   // point to its new frame yet.
   bool held = false;
-  // Set by the caller of Zones: it has the front of a frame whose rest waits for another zone, so it can't be emptied.
-  bool has_waiting_part = false;
   bool young = false;  // below the mean age at which zones died without cleaning
 };
 
