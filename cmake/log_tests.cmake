@@ -38,6 +38,7 @@ set(ZENFS_TESTS_wal
   wal/log_append_fault_test.cc
   wal/log_append_test.cc
   wal/log_drain_test.cc
+  wal/log_group_test.cc
   wal/log_replay_model_test.cc
   wal/log_replay_test.cc
   wal/log_scan_test.cc

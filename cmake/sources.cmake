@@ -421,6 +421,7 @@ set(ZENFS_TESTS_volume
   volume/volume_reclaim_race_test.cc
   volume/volume_reclaim_test.cc
   volume/volume_log_device_test.cc
+  volume/volume_log_group_test.cc
   volume/started_read_test.cc
   volume/volume_cached_read_test.cc
   volume/volume_pair_test.cc

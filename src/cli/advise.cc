@@ -36,7 +36,7 @@ void AddZones(std::span<const ZoneInfo> usable, AdviceInput& input) {
   input.zones = static_cast<std::uint32_t>(usable.size());
   const MetadataPlan metadata = PlanMetadata(input.geometry, usable);
   input.metadata_copies = metadata.copies;
-  input.kept_zones = metadata.zones + kLogShare.needs + 1;
+  input.kept_zones = metadata.zones + 3 * LogGroup(input.geometry);
 }
 
 class AdviseAction : public Action {

@@ -97,7 +97,7 @@ struct SetLifetime {
 
 struct LogZone {
   ZoneId zone;
-  std::uint64_t generation = 0;  // from State::next_generation(), unique in the volume
+  std::uint64_t generation = 0;  // from State::next_generation(); the zones of one commit share it
   std::uint64_t salt = 0;        // random
   std::uint64_t sync_bytes = 0;  // MarkSyncZone; 0: an ordinary log zone
   friend bool operator==(const LogZone&, const LogZone&) = default;

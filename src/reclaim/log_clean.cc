@@ -115,9 +115,9 @@ void KeepChecksum(const FileRecord& record, Copy& copy, CleaningRange& range) {
   copy.extents.insert(copy.extents.begin(), last);
 }
 
-Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& record, ZoneId zone,
-                 std::uint64_t* bytes_moved) {
-  CleaningRange range = file.RangeToClean(zone, kCopyBytes);
+Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& record,
+                 std::span<const ZoneId> zones, std::uint64_t* bytes_moved) {
+  CleaningRange range = file.RangeToClean(zones, kCopyBytes);
   if (range.to == 0) return {};
   ZENFS_RETURN_IF_ERROR(deps.files.CheckRoomForExtents(kExtentsACopy));
   const std::uint64_t bytes = range.to - range.from;
@@ -131,8 +131,9 @@ Status CleanFile(const LogCleanDeps& deps, FramedFile& file, const FileRecord& r
   return committed;
 }
 
-Status CleanDeleted(const LogCleanDeps& deps, FramedFile& file, ZoneId zone, std::uint64_t* bytes_moved) {
-  const CleaningRange range = file.RangeToClean(zone, kCopyBytes);
+Status CleanDeleted(const LogCleanDeps& deps, FramedFile& file, std::span<const ZoneId> zones,
+                    std::uint64_t* bytes_moved) {
+  const CleaningRange range = file.RangeToClean(zones, kCopyBytes);
   if (range.to == 0) return {};
   ZENFS_ASSIGN_OR_RETURN(const Copy copy, CopyRange(deps, file, range, nullptr));
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copy.extents));
@@ -143,9 +144,9 @@ Status CleanDeleted(const LogCleanDeps& deps, FramedFile& file, ZoneId zone, std
 }
 
 // Each call of `clean` moves at least one frame.
-Status CleanAll(const LogCleanDeps& deps, const FramedFile& file, ZoneId zone,
+Status CleanAll(const LogCleanDeps& deps, const FramedFile& file, std::span<const ZoneId> zones,
                 const std::function<Status()>& clean) {
-  while (file.RangeToClean(zone).to != 0) {
+  while (file.RangeToClean(zones).to != 0) {
     const SteadyTime begin = SteadyNow();
     ZENFS_RETURN_IF_ERROR(clean());
     if (deps.pause) deps.pause(SteadyNow() - begin);
@@ -155,7 +156,7 @@ Status CleanAll(const LogCleanDeps& deps, const FramedFile& file, ZoneId zone,
 
 }  // namespace
 
-Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved) {
+Status CleanLogGroup(const LogCleanDeps& deps, std::span<const ZoneId> zones, std::uint64_t* bytes_moved) {
   Status busy, damaged;
   // True after an error that ends the cleaning. After kBusy and kCorruption, the other files can still be cleaned.
   const auto failed = [&](FileId id, const Status& cleaned) {
@@ -170,17 +171,17 @@ Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_
     }
   };
   for (const std::shared_ptr<FramedFile>& file : deps.logs.All()) {
-    const Status cleaned = CleanAll(deps, *file, zone, [&] {
+    const Status cleaned = CleanAll(deps, *file, zones, [&] {
       return deps.files.WithFile(file->id(), [&](const FileRecord& record) {
-        return CleanFile(deps, *file, record, zone, bytes_moved);
+        return CleanFile(deps, *file, record, zones, bytes_moved);
       });
     });
     if (failed(file->id(), cleaned)) return cleaned;
   }
   // After the others: a file that is deleted meanwhile is in both lists, rather than in neither.
   for (const std::shared_ptr<FramedFile>& file : deps.deleted.All()) {
-    const Status cleaned = CleanAll(deps, *file, zone, [&] {
-      return deps.deleted.WithFile(file->id(), [&] { return CleanDeleted(deps, *file, zone, bytes_moved); });
+    const Status cleaned = CleanAll(deps, *file, zones, [&] {
+      return deps.deleted.WithFile(file->id(), [&] { return CleanDeleted(deps, *file, zones, bytes_moved); });
     });
     if (failed(file->id(), cleaned)) return cleaned;
   }

@@ -1,4 +1,4 @@
-// Cleans a log zone: copies its live frames into extents, so that the zone can be released. Example: frames of a
+// Cleans the log zones of a group: copies their live frames into extents, so that the zones can be released. Example: frames of a
 // MANIFEST beside dead frames of deleted WALs. The oldest frames of a file are copied first, so the remaining frames
 // are always its tail.
 //
@@ -8,6 +8,8 @@
 // pieces, so an error wastes at most one piece. Of a deleted file that is still open, nothing is committed
 // (reclaim/deleted_logs.h).
 #pragma once
+
+#include <span>
 
 #include "base/status.h"
 #include "reclaim/committed_files.h"
@@ -28,9 +30,10 @@ struct LogCleanDeps {
   ExtentMover::Pause pause{};  // called after each piece
 };
 
-// Returns OK if no file has frames in `zone` any more. Adds the moved bytes to `*bytes_moved`. Errors: those of
+// Returns OK if no file has frames in `zones` any more. Adds the moved bytes to `*bytes_moved`. Errors: those of
 // reads, writes and commits; kCorruption if a checksum was wrong or a copy read back differently; kBusy if a file was in use,
 // deleted or truncated meanwhile. After kCorruption and kBusy all other files were cleaned.
-[[nodiscard]] Status CleanLogZone(const LogCleanDeps& deps, ZoneId zone, std::uint64_t* bytes_moved);
+[[nodiscard]] Status CleanLogGroup(const LogCleanDeps& deps, std::span<const ZoneId> zones,
+                                   std::uint64_t* bytes_moved);
 
 }  // namespace zenfs

@@ -72,8 +72,8 @@ class CleanRig : public WalRig {
   }
   Status Clean(ZoneId zone) {
     ZonedDevice& reads = device_of_files == nullptr ? device : *device_of_files;
-    return CleanLogZone({.device = reads, .logs = logs, .deleted = deleted, .sink = *sink, .files = files},
-                        zone, &moved);
+    return CleanLogGroup({.device = reads, .logs = logs, .deleted = deleted, .sink = *sink, .files = files},
+                         {&zone, 1}, &moved);
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
@@ -134,7 +134,7 @@ TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
   const LogCleanDeps deps{
       .device = rig.device, .logs = logs, .deleted = deleted, .sink = *sink, .files = files};
   std::uint64_t moved = 0;
-  ASSERT_TRUE(CleanLogZone(deps, last, &moved).ok());
+  ASSERT_TRUE(CleanLogGroup(deps, {&last, 1}, &moved).ok());
   EXPECT_GE(moved, text.size());
   EXPECT_LT(moved, text.size() + 4 * kTestBlock) << "only the last block of each piece is copied again";
   EXPECT_EQ(WalRig::Content(*file), text);

@@ -26,24 +26,48 @@ double Score(const Victim& victim) {
   return static_cast<double>(victim.gain()) * static_cast<double>(1 + victim.age) / cost;
 }
 
-// What emptying each log zone takes and gives. Emptying one moves all frames of its files in zones that are no younger. This
-// also empties those of these zones that have frames of these files only.
+bool IsVictim(const LogZoneStatus& zone) { return zone.closed && !zone.held && zone.live.device_bytes != 0; }
+
+// The groups of log zones, and the zones that no group has, which only count for the copies.
+struct LogGroups {
+  std::vector<LogZoneStatus> groups;  // as if each were one zone, with the number of its first one
+  std::unordered_map<ZoneId, std::size_t> of;
+};
+
+LogGroups GroupsOf(std::span<const LogZoneStatus> zones) {
+  LogGroups result;
+  std::unordered_map<std::uint64_t, std::size_t> by_generation;
+  for (const LogZoneStatus& zone : zones) {
+    const auto [known, first] = IsVictim(zone) ? by_generation.emplace(zone.generation, result.groups.size())
+                                               : std::pair(by_generation.end(), true);
+    result.of.emplace(zone.zone, first ? result.groups.size() : known->second);
+    if (first) {
+      result.groups.push_back(zone);
+    } else {
+      LogZoneStatus& group = result.groups[known->second];
+      group.capacity += zone.capacity;
+      group.written += zone.written;
+      group.live += zone.live;
+    }
+  }
+  return result;
+}
+
+// What emptying each group takes and gives. Emptying one moves all frames of its files in zones that are no younger. This
+// also empties those of these groups that have frames of these files only.
 //
 // A volume may have thousands of log zones and logs. So no zone is compared with all others, or with all files: the work is in
 // proportion to the entries of `files`, times the zones of a file that others share.
 class LogEmptying {
  public:
-  LogEmptying(std::span<const LogZoneStatus> zones, std::span<const FramesOfFile> files,
-              std::uint32_t block_size)
-      : zones_(zones), outcomes_(zones.size()) {
-    std::unordered_map<ZoneId, std::size_t> index;
-    for (std::size_t i = 0; i < zones.size(); ++i) index.emplace(zones[i].zone, i);
-    for (std::size_t file = 0; file < files.size(); ++file) AddFile(file, files[file], index, block_size);
-    for (std::size_t i = 0; i < zones.size(); ++i) outcomes_[i].emptied = zones[i].capacity;
+  LogEmptying(const LogGroups& groups, std::span<const FramesOfFile> files, std::uint32_t block_size)
+      : zones_(groups.groups), outcomes_(zones_.size()) {
+    for (std::size_t file = 0; file < files.size(); ++file) AddFile(file, files[file], groups.of, block_size);
+    for (std::size_t i = 0; i < zones_.size(); ++i) outcomes_[i].emptied = zones_[i].capacity;
     AddZonesEmptiedWith();
   }
 
-  // Of the zone with this index: bytes of copies, and the capacity of the zones that get empty.
+  // Of the group with this index: bytes of copies, and the capacity of the zones that get empty.
   std::uint64_t copies(std::size_t i) const { return outcomes_[i].copies; }
   std::uint64_t emptied(std::size_t i) const { return outcomes_[i].emptied; }
 
@@ -59,15 +83,16 @@ class LogEmptying {
   void AddFile(std::size_t file, const FramesOfFile& frames,
                const std::unordered_map<ZoneId, std::size_t>& index, std::uint32_t block_size) {
     std::uint64_t payload = 0;
-    std::vector<std::pair<std::size_t, std::uint64_t>> by_age;
+    std::map<std::size_t, std::uint64_t> payload_in;
     for (const auto& [zone, live] : frames) {
       const auto it = index.find(zone);
       if (it == index.end()) {
         payload += live.payload;  // of no generation: counts as older than all
       } else {
-        by_age.emplace_back(it->second, live.payload);
+        payload_in[it->second] += live.payload;
       }
     }
+    std::vector<std::pair<std::size_t, std::uint64_t>> by_age(payload_in.begin(), payload_in.end());
     std::ranges::sort(by_age, {}, [&](const auto& entry) { return zones_[entry.first].generation; });
     std::vector<std::size_t>& zones_of_file = zones_of_file_.emplace_back();
     for (auto first = by_age.begin(); first != by_age.end();) {
@@ -118,7 +143,7 @@ class LogEmptying {
         files, {}, [this](std::size_t file) { return zones_of_file_[file].size(); })];
   }
 
-  const std::span<const LogZoneStatus> zones_;
+  const std::span<const LogZoneStatus> zones_;           // groups
   std::vector<Outcome> outcomes_;                        // of each of zones_
   std::vector<std::vector<std::size_t>> zones_of_file_;  // of each file, by age
 };
@@ -175,14 +200,16 @@ std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::sp
                                std::span<const ZoneStatus> zones, std::uint32_t block_size) {
   std::uint64_t newest = 0;
   for (const LogZoneStatus& zone : log_zones) newest = std::max(newest, zone.generation);
-  const LogEmptying emptying(log_zones, files, block_size);
+  const LogGroups groups = GroupsOf(log_zones);
+  const LogEmptying emptying(groups, files, block_size);
   std::vector<Victim> victims;
-  for (std::size_t i = 0; i < log_zones.size(); ++i) {
-    const LogZoneStatus& zone = log_zones[i];
+  for (std::size_t i = 0; i < groups.groups.size(); ++i) {
+    const LogZoneStatus& zone = groups.groups[i];
     const std::uint64_t live = zone.live.device_bytes;
-    if (!zone.closed || zone.held || live == 0) continue;
+    if (!IsVictim(zone)) continue;
     Victim victim{.zone = zone.zone,
                   .kind = Victim::Kind::kLog,
+                  .generation = zone.generation,
                   .capacity = emptying.emptied(i),
                   .copies = emptying.copies(i)};
     victim.garbage = zone.capacity - std::min(zone.capacity, zone.live.payload);

@@ -22,15 +22,16 @@ struct Victim {
   enum class Kind : std::uint8_t {
     kData,
     kActive,  // partly written; it is finished first, which gives up its room
-    kLog,
+    kLog,     // a group of log zones
   };
-  ZoneId zone;
+  ZoneId zone;  // of a group, one of its zones
   Kind kind = Kind::kData;
-  std::uint64_t capacity = 0;     // bytes of this zone and of older log zones that are emptied with it
-  std::uint64_t copies = 0;       // bytes that must be copied
-  std::uint64_t given_up = 0;     // bytes of its room that are lost until its reset
-  std::uint64_t garbage = 0;      // log zones only: bytes of the zone that are not live payload
-  std::uint64_t age = 0;          // zones that were filled after it
+  std::uint64_t generation = 0;  // log zones only: of the group
+  std::uint64_t capacity = 0;  // bytes of this zone or group, and of older log zones that are emptied with it
+  std::uint64_t copies = 0;    // bytes that must be copied
+  std::uint64_t given_up = 0;  // bytes of its room that are lost until its reset
+  std::uint64_t garbage = 0;   // log zones only: bytes of the group that are not live payload
+  std::uint64_t age = 0;       // zones that were filled after it
   std::uint32_t incarnation = 0;  // of the zone; changes when it leaves use
   // Data zones: bytes of metadata that the commits of the copies write. Empty: unknown, counts as none. Finding it costs time in
   // proportion to the extents, so it is asked for the best victim only (Reclaimer).
@@ -47,8 +48,9 @@ using FramesOfFile = std::map<ZoneId, LiveFrames>;
 // Returns the full and active data zones that have live and dead bytes, but no uncommitted ones.
 [[nodiscard]] std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones);
 
-// Returns the closed log zones with live frames that are not held. The frames of a file are moved from the first one
-// on, so cleaning a zone may also copy frames of older zones. `zones` is indexed by zone number.
+// Returns the groups of log zones with live frames. A group has the zones of one generation that are closed and not held.
+// The frames of a file are moved from the first one on, so cleaning a group may also copy frames of older zones. `zones` is
+// indexed by zone number.
 [[nodiscard]] std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones,
                                              std::span<const FramesOfFile> files,
                                              std::span<const ZoneStatus> zones, std::uint32_t block_size);
@@ -61,7 +63,7 @@ using FramesOfFile = std::map<ZoneId, LiveFrames>;
 // and that the need asks for. For kTidy and kLow, the metadata that the move restates must also be at most as much as the copies, or a 64th of the gain. If the
 // headroom is not whole, the victim with the fewest copies comes first, so that an unfinished one is finished first.
 //
-// If there is none, the need is urgent and some log zone has garbage: returns the oldest log zone whose copies fit
+// If there is none, the need is urgent and some log zone has garbage: returns the oldest group of log zones whose copies fit
 // and take hardly more room than it returns. Its frames must move before younger frames of the same files can.
 [[nodiscard]] std::optional<Victim> ChooseVictim(std::span<const Victim> victims, const ReclaimNeed& need,
                                                  const std::set<ZoneId>& skip, std::uint32_t block_size);

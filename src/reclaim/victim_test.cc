@@ -210,14 +210,28 @@ TEST_F(LogVictim, AnOlderZoneIsChosenIfItBlocksGarbage) {
   EXPECT_EQ(Choose(Victims(), kUrgent), std::nullopt) << "no zone has garbage";
 }
 
+// The zones that are emptied together with `zone`.
+std::vector<LogZoneStatus> GroupOf(const LogZoneStatus& zone, std::span<const LogZoneStatus> log) {
+  const auto can_be_emptied = [](const LogZoneStatus& z) {
+    return z.closed && !z.held && z.live.device_bytes != 0;
+  };
+  if (!can_be_emptied(zone)) return {zone};
+  std::vector<LogZoneStatus> group;
+  std::ranges::copy_if(log, std::back_inserter(group), [&](const LogZoneStatus& other) {
+    return can_be_emptied(other) && other.generation == zone.generation;
+  });
+  return group;
+}
+
 // The definition, zone by zone and file by file.
 Victim Defined(std::size_t i, std::span<const LogZoneStatus> log, std::span<const FramesOfFile> files) {
   Victim victim;
-  const auto has = [](const FramesOfFile& file, const LogZoneStatus& zone) {
-    return file.contains(zone.zone);
+  const std::vector<LogZoneStatus> group = GroupOf(log[i], log);
+  const auto has = [](const FramesOfFile& file, const std::vector<LogZoneStatus>& zones) {
+    return std::ranges::any_of(zones, [&](const LogZoneStatus& zone) { return file.contains(zone.zone); });
   };
   for (const FramesOfFile& file : files) {
-    if (!has(file, log[i])) continue;
+    if (!has(file, group)) continue;
     std::uint64_t payload = 0;
     for (const auto& [id, frames] : file) {
       const auto zone = std::ranges::find(log, id, &LogZoneStatus::zone);
@@ -228,9 +242,10 @@ Victim Defined(std::size_t i, std::span<const LogZoneStatus> log, std::span<cons
   for (const LogZoneStatus& other : log) {
     const bool with = other.closed && other.live.device_bytes != 0 && other.generation <= log[i].generation &&
                       std::ranges::all_of(files, [&](const FramesOfFile& file) {
-                        return !has(file, other) || has(file, log[i]);
+                        return !has(file, GroupOf(other, log)) || has(file, group);
                       });
-    if (with || other.zone == log[i].zone) victim.capacity += other.capacity;
+    const bool in_group = std::ranges::count(group, other.zone, &LogZoneStatus::zone) != 0;
+    if (with || in_group) victim.capacity += other.capacity;
   }
   return victim;
 }
@@ -256,6 +271,8 @@ TEST_F(LogVictim, CopiesAndEmptiedZonesAreThoseOfTheDefinition) {
     }
     for (const Victim& victim : Victims()) {
       const Victim defined = Defined(victim.zone.value, log_, files_);
+      const auto of_group = std::ranges::count(Victims(), victim.generation, &Victim::generation);
+      ASSERT_EQ(of_group, 1) << "round " << round << ", zone " << victim.zone.value;
       ASSERT_EQ(victim.copies, defined.copies) << "round " << round << ", zone " << victim.zone.value;
       ASSERT_EQ(victim.capacity, defined.capacity) << "round " << round << ", zone " << victim.zone.value;
     }

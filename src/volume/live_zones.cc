@@ -50,15 +50,19 @@ void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, Li
   }
 }
 
-std::uint64_t SpareOfLog(const State& state, std::span<const ZoneStatus> zones) {
+std::uint64_t SpareOfLog(const State& state, std::span<const ZoneStatus> zones, std::uint32_t group) {
   std::vector<LogZoneStatus> log;
   for (const auto& [id, allocated] : state.log_zones()) {
     const ZoneStatus& zone = zones[id.value];
     const bool writable =
         zone.phase == ZonePhase::kLog && allocated.sync_bytes == 0 && zone.written < zone.capacity;
-    log.push_back({.zone = id, .capacity = zone.capacity, .written = zone.written, .writable = writable});
+    log.push_back({.zone = id,
+                   .generation = allocated.generation,
+                   .capacity = zone.capacity,
+                   .written = zone.written,
+                   .writable = writable});
   }
-  return SpareBytes(log);
+  return SpareBytes(log, group);
 }
 
 }  // namespace
@@ -82,7 +86,7 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
   ZENFS_RETURN_IF_ERROR(zones->Start());
   LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
   CountLogsAndMetadata(frame_bytes, out);
-  if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones));
+  if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones, options.log.group));
   out.space.padding = std::min(PaddingOf(state, geometry.block_size), out.space.live);
   return out;
 }

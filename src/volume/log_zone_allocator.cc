@@ -4,11 +4,13 @@
 
 namespace zenfs {
 
-Result<LogZone> LogZoneAllocator::Allocate(ZoneId zone) {
+Result<std::vector<LogZone>> LogZoneAllocator::Allocate(std::span<const ZoneId> zones) {
   MutexLock lock(mutex_);
-  const LogZone allocated{.zone = zone, .generation = next_generation_, .salt = RandomSeed()};
+  std::vector<LogZone> allocated;
+  for (const ZoneId zone : zones)
+    allocated.push_back({.zone = zone, .generation = next_generation_, .salt = RandomSeed()});
   ++next_generation_;  // not used again even if the commit fails: its outcome may be unknown
-  ZENFS_RETURN_IF_ERROR(commits_.Commit({RaiseCounters{0, next_generation_}, AllocateLogZones{{allocated}}}));
+  ZENFS_RETURN_IF_ERROR(commits_.Commit({RaiseCounters{0, next_generation_}, AllocateLogZones{allocated}}));
   return allocated;
 }
 

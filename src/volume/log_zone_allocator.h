@@ -1,4 +1,5 @@
-// Commits the allocation and the release of log zones. Each allocation has a generation that was never used before.
+// Commits the allocation and the release of log zones. Each allocation, of one zone or of a group, has a generation that was
+// never used before.
 //
 // Threads: any. mutex_ is held during the commit of an allocation, so that generations are committed in order. It is taken
 // before the locks of the metadata log.
@@ -16,7 +17,8 @@ class LogZoneAllocator final : public LogZoneAllocations {
   LogZoneAllocator(CommitPath& commits, std::uint64_t next) : commits_(commits), next_generation_(next) {}
 
   // Errors: those of CommitPath::Commit.
-  [[nodiscard]] Result<LogZone> Allocate(ZoneId zone) override EXCLUDES(mutex_);
+  [[nodiscard]] Result<std::vector<LogZone>> Allocate(std::span<const ZoneId> zones) override
+      EXCLUDES(mutex_);
   [[nodiscard]] Status MarkSync(ZoneId zone, std::uint64_t bytes) override {
     return commits_.Commit({MarkSyncZone{zone, bytes}});
   }

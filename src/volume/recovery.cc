@@ -212,7 +212,7 @@ Result<Mounted> Recover(MountedDevice& device) {
                                                                .zones = std::move(zones),
                                                                .buffers = std::move(buffers),
                                                                .trace = std::move(trace),
-                                                               .log_reserve_target = kLogShare.needs - 1,
+                                                               .log_reserve_target = 1,
                                                                .sync_blocks = plan.sync_zone,
                                                                .spread = SpreadOf(device, plan)},
                                              state);

@@ -52,8 +52,7 @@ Status Relocation::EmptyVictim(const Victim& victim, const ExtentMover::Pause& p
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
     case Victim::Kind::kLog: break;
   }
-  deps_.log.zones().NoteCleaning(victim.zone);
-  const Status cleaned = CleanLog(victim.zone, pause);
+  const Status cleaned = CleanLog(deps_.log.zones().BeginCleaning(victim.generation), pause);
   static_cast<void>(deps_.log.supply().ReleaseDead());
   return cleaned;
 }
@@ -84,7 +83,7 @@ void Relocation::NoteDamage(const Status& status) {
   if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
 }
 
-Status Relocation::CleanLog(ZoneId zone, const ExtentMover::Pause& pause) {
+Status Relocation::CleanLog(std::span<const ZoneId> zones, const ExtentMover::Pause& pause) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
   const LogCleanDeps deps{.device = deps_.device,
@@ -94,7 +93,7 @@ Status Relocation::CleanLog(ZoneId zone, const ExtentMover::Pause& pause) {
                           .files = *this,
                           .pause = pause};
   std::uint64_t moved = 0;
-  const Status cleaned = CleanLogZone(deps, zone, &moved);
+  const Status cleaned = CleanLogGroup(deps, zones, &moved);
   deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);
   NoteDamage(cleaned);
   return cleaned;

@@ -1,6 +1,6 @@
 // Moves the live data of a volume out of zones, so that they can be reset, while the files are in use.
 //
-// The collector chooses the zones (reclaim/reclaimer.h); ExtentMover and CleanLogZone copy. This class finds the files in a
+// The collector chooses the zones (reclaim/reclaimer.h); ExtentMover and CleanLogGroup copy. This class finds the files in a
 // zone, commits their new extents, and notifies the open files. A file that is being written can't be notified at once: its
 // relocation is pending, and it reads its old extents, which it pins.
 //
@@ -94,7 +94,8 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status EmptyVictim(const Victim& victim, const ExtentMover::Pause& pause)
       EXCLUDES(mover_mutex_);
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
-  [[nodiscard]] Status CleanLog(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
+  [[nodiscard]] Status CleanLog(std::span<const ZoneId> zones, const ExtentMover::Pause& pause)
+      EXCLUDES(mover_mutex_);
   void NoteDamage(const Status& status) EXCLUDES(mutex_);
   // WithFile for a file that may be open for writing.
   [[nodiscard]] Status WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body);

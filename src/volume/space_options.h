@@ -5,27 +5,31 @@
 #include <vector>
 
 #include "device/geometry.h"
+#include "zone/spread.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
 
-// The zone that the log writes, and the ready zone, so that syncs need not wait for one. When nothing else is left, data
-// gets the second one.
-inline constexpr EmptyZones::LogShare kLogShare{.needs = 2, .least = 1};
+// The zones that the log writes in turns, and as many that are ready, so that syncs need not wait for one. When nothing else is
+// left, data gets the ready ones. Of two joined devices, the log has the second one and needs no zone of the main one.
+inline EmptyZones::LogShare LogShareOn(const Geometry& geometry) {
+  if (geometry.log_zones != 0) return {};
+  const std::uint32_t group = LogGroup(geometry);
+  return {.needs = 2 * group, .least = group, .group = group};
+}
 
-// Reclaim needs one zone as headroom for its copies. A device with fewer zones besides the metadata zones can't spare one;
+// Reclaim needs headroom for its copies: a zone, or a group of log zones. A device with fewer zones besides the metadata zones can't spare one;
 // there reclaim moves only what fits the remaining room.
 inline constexpr std::uint32_t kFewestZonesForHeadroom = 9;
 
-// The options of the zone manager for a volume; the same for writers and readers. Of two joined devices, the log has the
-// second one and needs no zone of the main one.
+// The options of the zone manager for a volume; the same for writers and readers.
 inline ZoneManager::Options SpaceOptions(const Geometry& geometry,
                                          const std::vector<ZoneId>& metadata_zones) {
   const auto others = geometry.main_zones() - static_cast<std::uint32_t>(metadata_zones.size());
   return {.metadata_zones = metadata_zones,
-          .log = geometry.log_zones == 0 ? kLogShare : EmptyZones::LogShare{},
+          .log = LogShareOn(geometry),
           .reclaims = true,
-          .headroom = others >= kFewestZonesForHeadroom};
+          .headroom = others >= kFewestZonesForHeadroom ? LogGroup(geometry) : 0};
 }
 
 }  // namespace zenfs

@@ -107,9 +107,11 @@ std::string NameOf(const testing::TestParamInfo<OverwritesGoOn::ParamType>& info
 #ifdef ZENFS_SANITIZED
 const auto kSizes = testing::Values(24);
 const auto kSmallSizes = testing::Values(24);
+const auto kGroupSizes = testing::Values(128);
 #else
 const auto kSizes = testing::Values(24, 64, 256);
 const auto kSmallSizes = testing::Values(24, 40);
+const auto kGroupSizes = testing::Values(128, 256);
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Sizes, OverwritesGoOn,
@@ -118,6 +120,11 @@ INSTANTIATE_TEST_SUITE_P(Sizes, OverwritesGoOn,
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(FewSlots, OverwritesGoOn,
                          testing::Combine(kSmallSizes, testing::Values(4, 5, 6), testing::Values(66, 80),
+                                          testing::Bool()),
+                         NameOf);
+// Drives of small zones, whose logs are written to groups of 2 to 4 zones.
+INSTANTIATE_TEST_SUITE_P(LogGroups, OverwritesGoOn,
+                         testing::Combine(kGroupSizes, testing::Values(128), testing::Values(66, 80, 85),
                                           testing::Bool()),
                          NameOf);
 

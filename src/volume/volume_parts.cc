@@ -110,7 +110,7 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
 SpaceReport VolumeParts::Space() const {
   SpaceReport space = zones->Space();
   const bool yields = device.geometry.log_zones == 0 && device.options.reclaim;
-  if (yields) space.CountSpareOfLog(SpareBytes(log.zones().Zones()));
+  if (yields) space.CountSpareOfLog(SpareBytes(log.zones().Zones(), zones->log_group()));
   return space;
 }
 

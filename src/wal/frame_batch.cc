@@ -46,7 +46,8 @@ void FrameBatch::Add(QueuedFrame& queued) {
                     cursor_.zone.value, kFrameHeaderBytes + left));
     return;
   }
-  const std::uint64_t payload = std::min<std::uint64_t>(left, room - kFrameHeaderBytes);
+  const std::uint64_t most = job.unsplit ? room : cursor_.left() - bytes_;
+  const std::uint64_t payload = std::min<std::uint64_t>(left, most - kFrameHeaderBytes);
   const std::uint64_t frame_bytes = kFrameHeaderBytes + payload;
   const std::uint64_t device_bytes = RoundUp(frame_bytes, geometry_.block_size);
   AlignedBuffer& buffer = BufferOf(queued, payload, device_bytes);

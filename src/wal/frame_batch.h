@@ -52,8 +52,8 @@ class FrameBatch {
   FrameBatch(const LogCursor& cursor, const Geometry& geometry, std::uint64_t epoch)
       : cursor_(cursor), geometry_(geometry), epoch_(epoch) {}
 
-  // Adds the rest of the job, or as much of it as fits into the zone. Call this once for each job: after
-  // it, either the job is complete or the zone is full. A job that is too large for any zone gets an error
+  // Adds the rest of the job, or as much of it as fits into LogCursor::left(). Call this once for each job, while bytes() is
+  // less than that: after it, either the job is complete or nothing is left. A job that is too large for any zone gets an error
   // instead.
   void Add(QueuedFrame& queued);
 

@@ -170,8 +170,8 @@ RewritePlan FrameMap::PlanTruncation(std::uint64_t size, const std::optional<Ext
   return plan;
 }
 
-CleaningRange FrameMap::RangeToClean(const Geometry& geometry, ZoneId zone, std::uint64_t bytes,
-                                     FlushMark now) const {
+CleaningRange FrameMap::RangeToClean(const Geometry& geometry, std::span<const ZoneId> zones,
+                                     std::uint64_t bytes, FlushMark now) const {
   CleaningRange range;
   const std::uint64_t from = RoundDown(extents_end_, geometry.block_size);
   std::uint64_t first_part = 0;
@@ -179,7 +179,7 @@ CleaningRange FrameMap::RangeToClean(const Geometry& geometry, ZoneId zone, std:
     if (piece.damaged) return {};
     if (piece.sequence == 0) continue;
     if (first_part == 0 || piece.end() - from <= bytes) first_part = piece.end();
-    if (geometry.ZoneOf(piece.place) == zone) range.to = piece.end();
+    if (std::ranges::find(zones, geometry.ZoneOf(piece.place)) != zones.end()) range.to = piece.end();
   }
   range.to = std::min(range.to, first_part);
   if (range.to != 0) range.from = from;

@@ -165,12 +165,14 @@ TEST_F(FrameMapTest, CleaningOfARangeThatWasTruncatedOrCleanedIsRefused) {
 }
 
 TEST_F(FrameMapTest, RangeToCleanEndsWithTheLastFrameInTheZone) {
-  EXPECT_EQ(map_.RangeToClean(kMapGeometry, ZoneId(4), UINT64_MAX, kMark).to, 12'000U);
-  EXPECT_EQ(map_.RangeToClean(kMapGeometry, ZoneId(4), UINT64_MAX, kMark).from, 8192U);
-  EXPECT_EQ(map_.RangeToClean(kMapGeometry, ZoneId(7), UINT64_MAX, kMark).to, 0U) << "no frame is there";
-  EXPECT_EQ(map_.RangeToClean(kMapGeometry, ZoneId(4), 2000, kMark).to, 10'000U)
+  EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, UINT64_MAX, kMark).to, 12'000U);
+  EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, UINT64_MAX, kMark).from, 8192U);
+  EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(7)}, UINT64_MAX, kMark).to, 0U)
+      << "no frame is there";
+  EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, 2000, kMark).to, 10'000U)
       << "up to the end of a frame";
-  EXPECT_EQ(map_.RangeToClean(kMapGeometry, ZoneId(4), 1, kMark).to, 9000U) << "at least one frame";
+  EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, 1, kMark).to, 9000U)
+      << "at least one frame";
 }
 
 TEST_F(FrameMapTest, OnlyFramesOfTheOpenWindowBehindTheStableEndAreUnstable) {
@@ -217,7 +219,7 @@ TEST_F(FrameMapTest, LostBytesFailOnlyTheReadsThatNeedThem) {
   std::array<std::byte, 100> bytes{};
   EXPECT_EQ(map.PlanRead(9950, bytes).error().code(), Code::kCorruption);
   EXPECT_EQ(map.PlanRead(8900, bytes).value().size(), 1U);
-  EXPECT_EQ(map.RangeToClean(kMapGeometry, ZoneId(4), UINT64_MAX, kMark).to, 0U)
+  EXPECT_EQ(map.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, UINT64_MAX, kMark).to, 0U)
       << "a copy would hide that they are lost";
 }
 

@@ -72,7 +72,7 @@ bool FrameWriter::MayAppend(const QueuedFrame& queued) const {
   if (!choice_.appends() || appending_ >= deps_.depth || queued.append_failed || queued.payload_placed != 0)
     return false;
   return RoundUp(queued.job->buffer->size(), geometry_.block_size) <=
-         std::min(current_.room, geometry_.max_append_bytes);
+         std::min(current_.left(), geometry_.max_append_bytes);
 }
 
 void FrameWriter::AppendFront() {
@@ -100,8 +100,7 @@ void FrameWriter::AppendFront() {
 
 FrameWriter::Reservation FrameWriter::Reserve(std::uint64_t bytes) {
   if (appending_++ == 0) places_.Restart(current_.at);
-  current_.at = current_.at + bytes;
-  current_.room -= bytes;
+  current_.Advance(bytes);
   return {.zone = current_.zone, .seed = current_.seed, .bytes = bytes};
 }
 
@@ -135,8 +134,7 @@ Status FrameWriter::TakePlace(const Reservation& reserved, DeviceOffset at) {
 // if the device had no slot for the zone, nothing was written.
 void FrameWriter::NoteFailed(const Reservation& reserved, const Error& error) {
   if (error.code() == Code::kBusy) {
-    current_.at = DeviceOffset(current_.at.value - reserved.bytes);
-    current_.room += reserved.bytes;
+    current_.TakeBack(reserved.bytes);
     return;
   }
   current_.room = 0;
@@ -189,7 +187,7 @@ Status FrameWriter::PlaceAll() {
   for (;;) {
     // Before NextZone: if the last frame filled the zone, nobody needs another one yet.
     if (std::ranges::all_of(jobs_, &QueuedFrame::settled)) return {};
-    if (current_.room == 0 && !TakeReady()) {
+    if (current_.left() == 0 && !TakeNext()) {
       // Nobody waits for a zone with parts that are placed: until their files point to them, their zones can't be cleaned, and a
       // small device has few others.
       for (QueuedFrame* each : jobs_) each->cut = each->parts != 0 && !each->whole();
@@ -198,7 +196,7 @@ Status FrameWriter::PlaceAll() {
     }
     batch_.Clear();
     for (QueuedFrame* each : jobs_) {
-      if (batch_.bytes() >= std::min(current_.room, kBatchBytesMax)) break;
+      if (batch_.bytes() >= std::min(current_.left(), kBatchBytesMax)) break;
       batch_.Add(*each);
     }
     if (batch_.empty()) continue;  // all remaining jobs have an error
@@ -218,8 +216,8 @@ Status FrameWriter::PlaceAll() {
   }
 }
 
-bool FrameWriter::TakeReady() {
-  const std::optional<LogCursor> next = deps_.log_zones->TakeReady();
+bool FrameWriter::TakeNext() {
+  const std::optional<LogCursor> next = deps_.log_zones->TakeNext();
   if (!next) return false;
   current_ = *next;
   return true;
@@ -235,8 +233,8 @@ Status FrameWriter::NextZone() {
     SyncPoint::Reach("FrameWriter::NextZone");
     ZENFS_RETURN_IF_ERROR(deps_.log_zones->MayGoOn());
     const Deadline slice = Deadline::After(kReserveSlice);
-    const Status allocated = deps_.supply->AllocateOne(slice.when() < deadline.when() ? slice : deadline);
-    if (TakeReady()) return {};
+    const Status allocated = deps_.supply->AllocateGroup(slice.when() < deadline.when() ? slice : deadline);
+    if (TakeNext()) return {};
     if (allocated.ok()) continue;  // the zone was given back as headroom already
     const bool in_time = allocated.error().code() != Code::kTimedOut;
     if (!in_time && deadline.Passed()) {
@@ -259,8 +257,7 @@ Status FrameWriter::Send() {
   const Status written = deps_.device->Write(current_.at, batch_.pieces());
   if (!written.ok()) return LeaveZone(written.error());
   NoteOnDevice(current_.zone, batch_.bytes(), batch_.live());
-  current_.at = current_.at + batch_.bytes();
-  current_.room -= batch_.bytes();
+  current_.Advance(batch_.bytes());
   batch_.Deliver(std::move(pin));
   return {};
 }

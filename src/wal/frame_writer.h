@@ -105,7 +105,7 @@ class FrameWriter {
   void Lead() EXCLUDES(mutex_);
   [[nodiscard]] Status PlaceAll() EXCLUDES(mutex_);
   [[nodiscard]] Status NextZone() EXCLUDES(mutex_);
-  bool TakeReady() EXCLUDES(mutex_);
+  bool TakeNext() EXCLUDES(mutex_);
   [[nodiscard]] Status Send() EXCLUDES(mutex_);
   [[nodiscard]] Status LeaveZone(const Error& error) EXCLUDES(mutex_);
 

@@ -133,7 +133,9 @@ class FramedFile {
       EXCLUDES(parts_.mutex);
 
   // As FrameMap::RangeToClean.
-  CleaningRange RangeToClean(ZoneId zone, std::uint64_t bytes = UINT64_MAX) const EXCLUDES(parts_.mutex);
+  CleaningRange RangeToClean(std::span<const ZoneId> zones, std::uint64_t bytes = UINT64_MAX) const
+      EXCLUDES(parts_.mutex);
+  CleaningRange RangeToClean(ZoneId zone) const { return RangeToClean({&zone, 1}); }
   // The live frames of the file, by log zone.
   std::map<ZoneId, LiveFrames> FrameZones() const EXCLUDES(parts_.mutex);
   bool HasExtentsIn(ZoneId zone) const EXCLUDES(parts_.mutex);

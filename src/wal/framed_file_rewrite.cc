@@ -40,9 +40,9 @@ Result<FramedFile::Rewrite> FramedFile::BeginTruncate(std::uint64_t size,
   return rewrite;
 }
 
-CleaningRange FramedFile::RangeToClean(ZoneId zone, std::uint64_t bytes) const {
+CleaningRange FramedFile::RangeToClean(std::span<const ZoneId> zones, std::uint64_t bytes) const {
   MutexLock lock(parts_.mutex);
-  return parts_.map.RangeToClean(device_.geometry(), zone, bytes, FlushMark::Now(device_));
+  return parts_.map.RangeToClean(device_.geometry(), zones, bytes, FlushMark::Now(device_));
 }
 
 // Does not wait for a frame in flight, which comes behind the moved bytes: that frame may itself wait for

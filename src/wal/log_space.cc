@@ -7,7 +7,7 @@ namespace zenfs {
 LogSpace::LogSpace(const Deps& deps)
     : device_(*deps.device),
       manager_(*deps.zones),
-      zones_(*deps.device, *deps.zones, deps.volume),
+      zones_(*deps.device, *deps.zones, deps.volume, deps.zones->log_group()),
       supply_({.zones = deps.zones,
                .log_zones = &zones_,
                .allocations = deps.allocations,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <span>
 
 #include "base/sync_point.h"
@@ -63,7 +64,7 @@ void LogZoneSupply::Stop() {
 }
 
 void LogZoneSupply::Work() {
-  bool short_of_space = false;  // the last AllocateOne failed
+  bool short_of_space = false;  // the last AllocateGroup failed
   while (deps_.log_zones->AwaitWork(deps_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
@@ -75,24 +76,26 @@ void LogZoneSupply::Work() {
 
 bool LogZoneSupply::TopUp() {
   while (deps_.log_zones->IsShortOf(deps_.ready_target)) {
-    // If no zone is free, a sync that needs one calls AllocateOne itself, with its own deadline, and returns
+    // If no zone is free, a sync that needs one calls AllocateGroup itself, with its own deadline, and returns
     // the error.
-    if (!AllocateOne(Deadline::After(kRetryAfter), LogLoan::kAhead).ok()) return false;
+    if (!AllocateGroup(Deadline::After(kRetryAfter), LogLoan::kAhead).ok()) return false;
   }
   return true;
 }
 
-Status LogZoneSupply::AllocateOne(Deadline deadline, LogLoan loan) {
+Status LogZoneSupply::AllocateGroup(Deadline deadline, LogLoan loan) {
   const Transit transit(in_transit_);
   if (deps_.log_zones->phase() == LogZones::Phase::kMounting) loan = LogLoan::kBorrow;
-  ZENFS_ASSIGN_OR_RETURN(const ZoneId zone, deps_.zones->LendLogZone(deadline, loan));
-  const Result<LogZone> allocated = deps_.allocations->Allocate(zone);
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId first, deps_.zones->LendLogZone(deadline, loan));
+  std::vector<ZoneId> zones{first};
+  if (loan != LogLoan::kBorrow) std::ranges::copy(deps_.zones->LendMoreLogZones(), std::back_inserter(zones));
+  const Result<std::vector<LogZone>> allocated = deps_.allocations->Allocate(zones);
   if (!allocated) {
-    deps_.zones->ReturnLogZone(zone);
+    for (const ZoneId zone : zones) deps_.zones->ReturnLogZone(zone);
     deps_.log_zones->NoteRefusal(allocated.error());
     return Fail(allocated.error());
   }
-  deps_.log_zones->Add(*allocated, deps_.zones->Zone(zone).capacity);
+  deps_.log_zones->AddGroup(*allocated);
   return {};
 }
 

@@ -2,7 +2,7 @@
 //
 // A background thread, "zenfs-log", allocates zones ahead of use, releases zones without live frames, and
 // asks reclaim to clean zones with few. Callers that cannot wait for the thread do the same themselves: the
-// leader of FrameWriter if no zone is ready (AllocateOne, ReleaseDead), and reclaim (ReleaseDead,
+// leader of FrameWriter if no zone is ready (AllocateGroup, ReleaseDead), and reclaim (ReleaseDead,
 // GiveBackReady).
 //
 // Ownership: owns the thread. The parts in Deps outlive it.
@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -31,8 +32,8 @@ namespace zenfs {
 class LogZoneAllocations {
  public:
   virtual ~LogZoneAllocations() = default;
-  // Chooses generation and salt. The allocation is durable when this returns.
-  [[nodiscard]] virtual Result<LogZone> Allocate(ZoneId zone) = 0;
+  // Makes a group of the zones: chooses its generation, and a salt for each. The allocation is durable when this returns.
+  [[nodiscard]] virtual Result<std::vector<LogZone>> Allocate(std::span<const ZoneId> zones) = 0;
   // Tells later mounts that frames may be in the `bytes` behind the write pointer (MarkSyncZone).
   [[nodiscard]] virtual Status MarkSync(ZoneId zone, std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Status Release(std::span<const ZoneId> zones) = 0;
@@ -51,14 +52,15 @@ class LogZoneSupply {
   ~LogZoneSupply() { Stop(); }
 
   // Starts the thread. It keeps zones ready, releases dead ones and asks reclaim to clean mostly dead ones.
-  // Errors: those of Thread::Start. Without the thread, writes reserve zones themselves with AllocateOne.
+  // Errors: those of Thread::Start. Without the thread, writes allocate zones themselves with AllocateGroup.
   [[nodiscard]] Status Start();
   // Ends the thread, and all waits of the log (LogZones::Stop).
   void Stop();
 
-  // Makes one more zone ready, on the caller's thread. During a mount the zone is borrowed. Errors: those of
+  // Makes one more group ready, on the caller's thread. While space is short it has fewer zones. During a mount it has one,
+  // which is borrowed. Errors: those of
   // ZoneManager::LendLogZone (kTimedOut: no zone became free until `deadline`) and of the commit.
-  [[nodiscard]] Status AllocateOne(Deadline deadline, LogLoan loan = LogLoan::kNow);
+  [[nodiscard]] Status AllocateGroup(Deadline deadline, LogLoan loan = LogLoan::kNow);
   // Releases zones without live frames, on the caller's thread. Returns true if it released any.
   bool ReleaseDead();
   // Releases a ready zone that was never written, so that the zone manager can use it as headroom. Returns

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <numeric>
 #include <set>
+
+#include "zone/spread.h"
 
 namespace zenfs {
 namespace {
@@ -12,15 +14,20 @@ FrameSeed SeedOfLogZone(const Uuid& volume, const LogZone& allocation) {
   return FrameSeed::Of(volume, allocation.zone, allocation.generation, allocation.salt);
 }
 
-template <typename Zones, typename State>
-bool IsAny(const Zones& zones, State state) {
-  return std::ranges::any_of(zones, [&](const auto& entry) { return entry.second.state == state; });
-}
-
 }  // namespace
+
+void LogZones::AddGroup(std::span<const LogZone> group) {
+  MutexLock lock(mutex_);
+  for (const LogZone& zone : group) AddLocked(zone, manager_.Zone(zone.zone).capacity, 0, true);
+}
 
 void LogZones::Add(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written, bool writable) {
   MutexLock lock(mutex_);
+  AddLocked(allocated, capacity, written, writable);
+}
+
+void LogZones::AddLocked(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written,
+                         bool writable) {
   Zone zone{.allocation = allocated, .capacity = capacity, .written = written};
   if (!writable || written >= capacity) {
     zone.state = State::kClosed;
@@ -35,15 +42,27 @@ void LogZones::Add(const LogZone& allocated, std::uint64_t capacity, std::uint64
 
 std::vector<ZoneId> LogZones::CloseSpares() {
   MutexLock lock(mutex_);
-  const auto room = [this](ZoneId id) {
+  const auto generation = [this](ZoneId id) {
     mutex_.AssertHeld();
-    const Zone& zone = zones_.at(id);
-    return zone.written == 0 ? 0 : zone.capacity - zone.written;
+    return zones_.at(id).allocation.generation;
   };
+  std::map<std::uint64_t, std::uint64_t> room_of;  // of each group
+  for (const ZoneId id : ready_) room_of[generation(id)] += RoomInWritten(id);
+  const auto roomiest = std::ranges::max_element(room_of, {}, [](const auto& entry) { return entry.second; });
+  const std::uint64_t kept = !current_.empty()           ? generation(current_.front())
+                             : roomiest != room_of.end() ? roomiest->first
+                                                         : 0;
   std::vector<ZoneId> spares;
-  std::ranges::copy_if(ready_, std::back_inserter(spares), [&](ZoneId id) { return room(id) != 0; });
-  std::ranges::sort(spares, std::greater(), room);
-  if (!IsAny(zones_, State::kCurrent) && !spares.empty()) spares.erase(spares.begin());
+  std::size_t written = current_.size();
+  for (const ZoneId id : ready_) {
+    if (RoomInWritten(id) == 0) continue;
+    // A group is larger than the limit if the device had other limits when it was written.
+    if (generation(id) != kept || written == group_) {
+      spares.push_back(id);
+    } else {
+      ++written;
+    }
+  }
   const std::set<ZoneId> closed(spares.begin(), spares.end());
   std::erase_if(ready_, [&](ZoneId id) { return closed.contains(id); });
   for (const ZoneId spare : spares) {
@@ -77,20 +96,55 @@ LogZones::Phase LogZones::phase() const {
   return phase_;
 }
 
-std::optional<LogCursor> LogZones::TakeReady(Use use) {
+std::uint64_t LogZones::RoomInWritten(ZoneId id) const {
+  const Zone& zone = zones_.at(id);
+  return zone.written == 0 ? 0 : zone.capacity - zone.written;
+}
+
+std::optional<LogCursor> LogZones::TakeNext() {
   MutexLock lock(mutex_);
-  const auto next = use == Use::kFrames ? ready_.cbegin() : FindUnwritten();
+  if (current_.empty()) {
+    if (ready_.empty()) return std::nullopt;
+    const std::uint64_t generation = zones_.at(ready_.front()).allocation.generation;
+    for (const ZoneId id : ready_) {
+      Zone& zone = zones_.at(id);
+      if (zone.allocation.generation != generation) continue;
+      zone.state = State::kCurrent;
+      current_.push_back(id);
+    }
+    std::erase_if(ready_, [this](ZoneId id) {
+      mutex_.AssertHeld();
+      return zones_.at(id).state == State::kCurrent;
+    });
+    woken_ = true;  // fewer ready zones
+    wake_.NotifyOne();
+  }
+  const ZoneId next = current_.front();
+  current_.pop_front();
+  current_.push_back(next);
+  return CursorOf(next);
+}
+
+std::optional<LogCursor> LogZones::TakeForSyncs() {
+  MutexLock lock(mutex_);
+  const auto next = FindUnwritten();
   if (next == ready_.cend()) return std::nullopt;
   const ZoneId id = *next;
-  Zone& zone = zones_.at(id);
   ready_.erase(next);
-  zone.state = use == Use::kFrames ? State::kCurrent : State::kSyncs;
+  zones_.at(id).state = State::kSyncs;
   woken_ = true;  // one ready zone fewer
   wake_.NotifyOne();
-  return LogCursor{.zone = id,
-                   .seed = SeedOfLogZone(volume_, zone.allocation),
-                   .at = device_.geometry().ZoneStart(id) + zone.written,
-                   .room = zone.capacity - zone.written};
+  return CursorOf(id);
+}
+
+LogCursor LogZones::CursorOf(ZoneId id) const {
+  const Zone& zone = zones_.at(id);
+  const std::uint64_t room = zone.capacity - zone.written;
+  return {.zone = id,
+          .seed = SeedOfLogZone(volume_, zone.allocation),
+          .at = device_.geometry().ZoneStart(id) + zone.written,
+          .room = room,
+          .unit_left = current_.size() > 1 ? SpreadUnit(device_.geometry()) : room};
 }
 
 void LogZones::NoteWritten(ZoneId id, std::uint64_t bytes, LiveFrames live) {
@@ -107,6 +161,7 @@ void LogZones::NoteWritten(ZoneId id, std::uint64_t bytes, LiveFrames live) {
 void LogZones::Close(ZoneId zone) {
   MutexLock lock(mutex_);
   zones_.at(zone).state = State::kClosed;
+  std::erase(current_, zone);
   manager_.reclaim().NoteChange();  // it may be a victim now
   woken_ = true;
   wake_.NotifyOne();
@@ -143,19 +198,17 @@ std::optional<FrameSeed> LogZones::SeedOf(ZoneId zone) const {
   return SeedOfLogZone(volume_, it->second.allocation);
 }
 
-std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones) {
-  std::uint64_t bytes = 0, one = 0;
-  bool another = false;
-  for (const LogZoneStatus& zone : zones) {
-    if (!zone.writable) continue;
-    if (zone.written != 0) {
-      another = true;
-    } else {
-      bytes += zone.capacity;
-      one = std::max(one, zone.capacity);
-    }
-  }
-  return another ? bytes : bytes - one;
+std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones, std::uint32_t group) {
+  std::set<std::uint64_t> begun;  // groups that are written
+  for (const LogZoneStatus& zone : zones)
+    if (zone.writable && (zone.current || zone.written != 0)) begun.insert(zone.generation);
+  std::vector<std::uint64_t> unwritten;  // capacities
+  for (const LogZoneStatus& zone : zones)
+    if (zone.writable && !begun.contains(zone.generation)) unwritten.push_back(zone.capacity);
+  std::ranges::sort(unwritten, std::greater());
+  const std::size_t kept = begun.empty() ? std::min<std::size_t>(group, unwritten.size()) : 0;
+  return std::accumulate(unwritten.begin() + static_cast<std::ptrdiff_t>(kept), unwritten.end(),
+                         std::uint64_t{0});
 }
 
 std::vector<LogZoneStatus> LogZones::Zones() const {
@@ -170,15 +223,22 @@ std::vector<LogZoneStatus> LogZones::Zones() const {
          .live = zone.live,
          .closed = zone.state == State::kClosed,
          .writable = !zone.releasing && (zone.state == State::kReady || zone.state == State::kCurrent),
+         .current = zone.state == State::kCurrent,
          .held = zone.releasing,
          .young = newest_generation_ - zone.allocation.generation < survival_});
   }
   return zones;
 }
 
-void LogZones::NoteCleaning(ZoneId zone) {
+std::vector<ZoneId> LogZones::BeginCleaning(std::uint64_t generation) {
   MutexLock lock(mutex_);
-  if (const auto it = zones_.find(zone); it != zones_.end()) it->second.cleaned = true;
+  std::vector<ZoneId> closed;
+  for (auto& [id, zone] : zones_) {
+    if (zone.allocation.generation != generation || zone.state != State::kClosed) continue;
+    zone.cleaned = true;
+    closed.push_back(id);
+  }
+  return closed;
 }
 
 std::vector<ZoneId> LogZones::TakeDead() {
@@ -196,8 +256,7 @@ std::vector<ZoneId> LogZones::TakeDead() {
 
 std::optional<ZoneId> LogZones::TakeUnwritten(Unwritten which) {
   MutexLock lock(mutex_);
-  if (which == Unwritten::kSpare && ready_.size() + (IsAny(zones_, State::kCurrent) ? 1 : 0) <= 1)
-    return std::nullopt;
+  if (which == Unwritten::kSpare && !HasSpare()) return std::nullopt;
   if (phase_ == Phase::kStopped || !health_.ok()) return std::nullopt;
   const auto it = FindUnwritten();
   if (it == ready_.cend()) return std::nullopt;
@@ -205,6 +264,14 @@ std::optional<ZoneId> LogZones::TakeUnwritten(Unwritten which) {
   ready_.erase(it);
   zones_.at(zone).releasing = true;
   return zone;
+}
+
+bool LogZones::HasSpare() const {
+  if (!current_.empty() || ready_.size() > group_) return true;
+  return std::ranges::any_of(ready_, [this](ZoneId id) {
+    mutex_.AssertHeld();
+    return RoomInWritten(id) != 0;
+  });
 }
 
 std::deque<ZoneId>::const_iterator LogZones::FindUnwritten() const {

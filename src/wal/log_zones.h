@@ -1,30 +1,35 @@
 // The zones that are allocated to the log: their states, and how much of each is live.
 //
-//       Add                 TakeReady                  NoteWritten (full), Close
+//       Add                 TakeNext                   NoteWritten (full), Close
 //   -----------> kReady --------------> kCurrent ------------------------------> kClosed
 //                 | |                                                            ^    |
 //                 | '------------------------ CloseSpares -----------------------'    |
-//                 |------------> kSyncs (TakeReady; Close)                            |
+//                 |------------> kSyncs (TakeForSyncs; Close)                         |
 //                 | TakeUnwritten                                                     | TakeDead
 //                 '-----------------------> being released <--------------------------'
 //                                                  |
 //                       EndRelease: removes the entry; if the commit failed, the zone keeps its state
 //
-// FrameWriter takes ready zones and reports its writes. LogZoneSupply adds and releases zones. Framed files
+// FrameWriter takes zones and reports its writes. LogZoneSupply adds and releases zones. Framed files
 // count their live frames here.
+//
+// The zones of one generation are a group. On most devices it has one zone. Where a zone has a fraction of the device's
+// bandwidth (LogGroup in zone/spread.h) it has several, which become kCurrent together and are written in turns. The next group
+// follows when all of them are closed, so older groups have older frames only.
 //
 // Ownership: the zone manager lends each zone from before Add until after EndRelease.
 // Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's lock comes after it.
 //
 // Invariants
 //   each zone here has a durable allocation, which seeds the CRCs of its frames
-//   at most one zone is kCurrent; it is never released
+//   the kCurrent zones belong to one group; they are never released, and only the one taken last gets frames
 //   live(zone) = bytes of the frames that live files point to; TakeDead takes a zone only if it is 0 and no pin
 //   keeps the zone
 //
 // Errors: none of its own. After NoteRefusal with kReadOnly, MayGoOn returns that error.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -69,33 +74,50 @@ struct LogZoneStatus {
   LiveFrames live;
   bool closed = false;    // gets no more frames
   bool writable = false;  // ready or current, and not being released
+  bool current = false;
   // It is being released. The caller of Zones also sets this if it knows of fewer frames in the zone: a file does not
   // point to its new frame yet.
   bool held = false;
   bool young = false;  // below the mean age at which zones died without cleaning
 };
 
-// Bytes of the unwritten zones that the log can do without, because it can write another one.
-[[nodiscard]] std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones);
+// Bytes of the unwritten zones that the log can do without, because it can write another group: one that is written, or
+// `group` unwritten zones.
+[[nodiscard]] std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones, std::uint32_t group);
 
-// The place of the next frame in the current zone.
+// The place of the next frame.
 struct LogCursor {
   ZoneId zone;
   FrameSeed seed;
   DeviceOffset at;
-  std::uint64_t room = 0;  // bytes; 0: take the next zone
+  std::uint64_t room = 0;  // bytes left in the zone; 0: it gets no more frames
+  // Bytes, whole blocks, that go to the zone before the next one is taken; 0: take it.
+  std::uint64_t unit_left = 0;
+
+  // Bytes that frames may take here.
+  std::uint64_t left() const { return std::min(room, unit_left); }
+  void Advance(std::uint64_t bytes) {
+    at = at + bytes;
+    room -= bytes;
+    unit_left -= std::min(unit_left, bytes);  // a frame that may not be split goes beyond it
+  }
+  void TakeBack(std::uint64_t bytes) {
+    at = DeviceOffset(at.value - bytes);
+    room += bytes;
+    unit_left += bytes;
+  }
 };
 
 class LogZones {
  public:
-  // `device` and `zones` outlive it. `volume` seeds the frames.
-  LogZones(const ZonedDevice& device, ZoneManager& zones, const Uuid& volume)
-      : device_(device), manager_(zones), volume_(volume) {}
+  // `device` and `zones` outlive it. `volume` seeds the frames. `group`: zones that a group may have at most.
+  LogZones(const ZonedDevice& device, ZoneManager& zones, const Uuid& volume, std::uint32_t group)
+      : device_(device), manager_(zones), volume_(volume), group_(group) {}
 
   enum class Phase { kMounting, kRunning, kStopped };
 
   // --- mount, before Start ---
-  // Keeps one partly written zone: the current one, or else the one with the most room. Closes the others
+  // Keeps the partly written zones of one group: the current one, or else the one with the most room. Closes the others
   // and returns them. The caller finishes each and passes it to EndRelease, not released: a zone that is reset meanwhile would
   // be full although it counts as empty.
   std::vector<ZoneId> CloseSpares() EXCLUDES(mutex_);
@@ -109,10 +131,12 @@ class LogZones {
   Phase phase() const EXCLUDES(mutex_);
 
   // --- for the writer of frames, one thread at a time ---
-  // kFrames: makes the next ready zone kCurrent. kSyncs: makes a ready, unwritten zone kSyncs, for sync blocks
-  // (wal/sync_area.h); it stays so until Close, or for the rest of the mount.
-  enum class Use { kFrames, kSyncs };
-  std::optional<LogCursor> TakeReady(Use use = Use::kFrames) EXCLUDES(mutex_);
+  // Takes the current zone that was taken longest ago. If no zone is current, first makes those of the next ready group
+  // kCurrent. Call this when nobody writes to the zone that was taken last. None if no zone is ready or current.
+  std::optional<LogCursor> TakeNext() EXCLUDES(mutex_);
+  // Makes a ready, unwritten zone kSyncs, for sync blocks (wal/sync_area.h); it stays so until Close, or for the rest of the
+  // mount.
+  std::optional<LogCursor> TakeForSyncs() EXCLUDES(mutex_);
   // `bytes` were written to the current zone. Adds `live` to its live frames. Closes the zone if it is
   // full.
   void NoteWritten(ZoneId zone, std::uint64_t bytes, LiveFrames live) EXCLUDES(mutex_);
@@ -129,17 +153,19 @@ class LogZones {
 
   // --- for reclaim ---
   std::vector<LogZoneStatus> Zones() const EXCLUDES(mutex_);
-  // Reclaim begins to clean this zone. Its age at release is not used for `young`.
-  void NoteCleaning(ZoneId zone) EXCLUDES(mutex_);
+  // Reclaim begins to clean the closed zones of a group. Returns them. Their age at release is not used for `young`.
+  std::vector<ZoneId> BeginCleaning(std::uint64_t generation) EXCLUDES(mutex_);
 
   // --- for the owner of allocations ---
-  // Adds a zone with a durable allocation: kReady if it is `writable` and has room, else kClosed.
-  // TakeReady takes partly written zones first, because they hold an active slot until they are full.
+  // Adds the unwritten zones of a group. Its allocation is durable.
+  void AddGroup(std::span<const LogZone> group) EXCLUDES(mutex_);
+  // For a mount: adds a zone with a durable allocation: kReady if it is `writable` and has room, else kClosed.
+  // TakeNext takes partly written zones first, because they hold an active slot until they are full.
   void Add(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written = 0, bool writable = true)
       EXCLUDES(mutex_);
   // The caller passes each zone that it gets to EndRelease.
   std::vector<ZoneId> TakeDead() EXCLUDES(mutex_);
-  // kSpare: only if another zone is ready or current.
+  // kSpare: only if a zone is current or partly written, or more than a group is ready.
   enum class Unwritten { kAny, kSpare };
   std::optional<ZoneId> TakeUnwritten(Unwritten which = Unwritten::kAny) EXCLUDES(mutex_);
   void EndRelease(ZoneId zone, bool released) EXCLUDES(mutex_);
@@ -164,17 +190,24 @@ class LogZones {
     bool cleaned = false;    // reclaim has moved frames out of it
   };
 
+  void AddLocked(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written, bool writable)
+      REQUIRES(mutex_);
   // The first of ready_ without frames; ready_.end() if there is none.
   std::deque<ZoneId>::const_iterator FindUnwritten() const REQUIRES(mutex_);
+  bool HasSpare() const REQUIRES(mutex_);
+  std::uint64_t RoomInWritten(ZoneId zone) const REQUIRES(mutex_);
+  LogCursor CursorOf(ZoneId id) const REQUIRES(mutex_);
 
   const ZonedDevice& device_;
   ZoneManager& manager_;
   const Uuid volume_;
+  const std::uint32_t group_;
 
   mutable Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;  // for AwaitWork
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
-  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);  // kReady zones that are not being released
+  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);    // kReady zones that are not being released
+  std::deque<ZoneId> current_ GUARDED_BY(mutex_);  // kCurrent zones; back: the one taken last
   Phase phase_ GUARDED_BY(mutex_) = Phase::kMounting;
   bool may_release_ GUARDED_BY(mutex_) = false;  // all live frames are counted or pinned
   bool woken_ GUARDED_BY(mutex_) = false;

@@ -22,7 +22,7 @@ class LogZonesOfAFullDevice : public testing::Test {
                                     {.log = {}, .reclaims = true, .headroom = true});
     EXPECT_TRUE(manager_->Start().ok());
     zone_ = *manager_->LendLogZone(ZoneTestRig::Soon());
-    zones_.emplace(rig_.device, *manager_, Uuid::Generate());
+    zones_.emplace(rig_.device, *manager_, Uuid::Generate(), 1);
     zones_->Add({.zone = zone_, .generation = 1, .salt = 1}, kZone);
     zones_->Start();
     const auto sink = MakeZoneExtentSink(*manager_);
@@ -52,7 +52,7 @@ class LogZonesOfAFullDevice : public testing::Test {
 
 // Otherwise writers get "no space" by a verdict from before the zone had dead frames.
 TEST_F(LogZonesOfAFullDevice, AFilledZoneIsAReasonToSearchAgain) {
-  ASSERT_TRUE(zones_->TakeReady());
+  ASSERT_TRUE(zones_->TakeNext());
   Answer();
   zones_->NoteWritten(zone_, kZone - kTestBlock, {});
   EXPECT_FALSE(Need()) << "the zone is still written";
@@ -70,12 +70,12 @@ TEST_F(LogZonesOfAFullDevice, ASliceOfAWaitEndsWithATimeoutAndOnlyAVerdictWithNo
 
 // Else the log could write nothing on a device full of data.
 TEST_F(LogZonesOfAFullDevice, TheOnlyZoneThatTheLogCanWriteIsNoSpare) {
-  const auto spare_bytes = [&] { return SpareBytes(zones_->Zones()); };
+  const auto spare_bytes = [&] { return SpareBytes(zones_->Zones(), 1); };
   EXPECT_EQ(spare_bytes(), 0U);
   EXPECT_FALSE(zones_->TakeUnwritten(LogZones::Unwritten::kSpare));
   zones_->Add({.zone = ZoneId(zone_.value + 1), .generation = 2, .salt = 2}, kZone);
   EXPECT_EQ(spare_bytes(), kZone);
-  ASSERT_TRUE(zones_->TakeReady());
+  ASSERT_TRUE(zones_->TakeNext());
   zones_->NoteWritten(zone_, kTestBlock, {});
   EXPECT_EQ(spare_bytes(), kZone);
   EXPECT_TRUE(zones_->TakeUnwritten(LogZones::Unwritten::kSpare));
@@ -94,7 +94,7 @@ TEST_F(LogZonesOfAFullDevice, AZoneThatIsBeingFinishedIsNotReleased) {
 }
 
 TEST_F(LogZonesOfAFullDevice, AZoneThatIsClosedEarlyIsToo) {
-  ASSERT_TRUE(zones_->TakeReady());
+  ASSERT_TRUE(zones_->TakeNext());
   Answer();
   zones_->Close(zone_);
   EXPECT_TRUE(Need());

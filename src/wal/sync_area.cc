@@ -31,10 +31,10 @@ std::optional<SyncArea::Pair> SyncArea::Take() {
 
 // Waits for nothing: without a zone, syncs go to the log as on other devices.
 Result<LogCursor> SyncArea::OpenZone() {
-  std::optional<LogCursor> cursor = deps_.log_zones->TakeReady(LogZones::Use::kSyncs);
+  std::optional<LogCursor> cursor = deps_.log_zones->TakeForSyncs();
   if (!cursor) {
-    ZENFS_RETURN_IF_ERROR(deps_.supply->AllocateOne(Deadline::After(std::chrono::seconds(0))));
-    cursor = deps_.log_zones->TakeReady(LogZones::Use::kSyncs);
+    ZENFS_RETURN_IF_ERROR(deps_.supply->AllocateGroup(Deadline::After(std::chrono::seconds(0))));
+    cursor = deps_.log_zones->TakeForSyncs();
     if (!cursor) return Fail(Code::kNoSpace, "the log's writer took the zone");
   }
   Status opened = deps_.allocations->MarkSync(cursor->zone, BytesIn(*cursor));

@@ -63,9 +63,9 @@ class WalRig : public LogZoneAllocations {
     log.reset();
     zones.reset();
     const auto report = ReportAll(device).value();
-    zones = MakeManager(
-        report,
-        {.metadata_zones = {}, .log = {.needs = log_needs, .least = log_needs}, .reclaims = reclaims});
+    zones = MakeManager(report, {.metadata_zones = {},
+                                 .log = {.needs = log_needs, .least = log_needs, .group = log_group},
+                                 .reclaims = reclaims});
     const State now = state();
     for (const auto& [id, record] : now.files()) {
       for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
@@ -107,7 +107,7 @@ class WalRig : public LogZoneAllocations {
     MutexLock lock(mutex_);
     return state_;
   }
-  Result<LogZone> Allocate(ZoneId zone) override {
+  Result<std::vector<LogZone>> Allocate(std::span<const ZoneId> group) override {
     MutexLock allocating(allocations_mutex_);  // a generation is not given twice
     std::uint64_t generation = 0;
     {
@@ -116,11 +116,14 @@ class WalRig : public LogZoneAllocations {
         --allocations_to_fail_;
         return Fail(allocations_fail_with_, "the metadata log cannot be written");
       }
-      ++allocated_;
+      allocated_ += group.size();
       generation = state_.next_generation();
     }
-    const LogZone allocated{.zone = zone, .generation = generation, .salt = generation * 977};
-    ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, generation + 1}, AllocateLogZones{{allocated}}}));
+    std::vector<LogZone> allocated;
+    for (const ZoneId zone : group)
+      allocated.push_back(
+          {.zone = zone, .generation = generation, .salt = generation * 977 + allocated.size()});
+    ZENFS_RETURN_IF_ERROR(Commit({RaiseCounters{0, generation + 1}, AllocateLogZones{allocated}}));
     return allocated;
   }
   Status MarkSync(ZoneId zone, std::uint64_t bytes) override { return Commit({MarkSyncZone{zone, bytes}}); }
@@ -286,6 +289,7 @@ class WalRig : public LogZoneAllocations {
   mutable FaultyDevice device;
   const Uuid volume = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd").value();
   std::uint32_t log_needs = 0;
+  std::uint32_t log_group = 1;  // zones in a group of the log. More only if `reclaims`
   std::uint64_t buffer_bytes = 64 << 10;
   WalSending sending = WalSending::kAuto;
   std::uint32_t depth = 16;

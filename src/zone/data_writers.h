@@ -6,7 +6,7 @@
 //
 // Invariants
 //   a zone has at most one writer; a writer's zone holds a slot of SlotBudget
-//   data never gets the last `headroom` bytes of room, so the live data of any one zone can always be moved
+//   data never gets the last `headroom` bytes of room, so the live data of any one zone, or of a group of log zones, can always be moved
 //
 // Ownership: the parts and the phases outlive it. Threads: not thread-safe; the owner locks. Units: bytes.
 // Cost: Take is O(active zones), the others O(1).
@@ -35,7 +35,7 @@ class DataWriters {
   DataWriters(ZonePoolParts& parts, ZonePhases& phases) : parts_(parts), phases_(phases) {}
 
   // Chooses a zone, moves the claim to it and takes its writer. Data gets room for all of `wanted` bytes promised
-  // first, at most the headroom, so that it does not wait again when it is partly written. The writer gets room for at most
+  // first, at most a zone, so that it does not wait again when it is partly written. The writer gets room for at most
   // `most` bytes; the rest stays promised.
   TakenZone Take(ClaimState& claim, Lifetime lifetime, WritePurpose purpose, SteadyTime now,
                  std::uint64_t wanted = 0, std::uint64_t most = kNoLimit);

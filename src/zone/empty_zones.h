@@ -32,6 +32,7 @@ class EmptyZones {
     std::uint32_t needs = 0;  // number of zones that the log needs to be fast
     std::uint32_t least = 0;  // those that it can't do without
     std::uint32_t spare = 0;  // those that only a mount takes
+    std::uint32_t group = 1;  // those that it takes at once, if there is enough room
   };
   explicit EmptyZones(LogShare log) : log_(log) { ZENFS_ASSERT(log.least <= log.needs); }
 
@@ -69,6 +70,7 @@ class EmptyZones {
   void EndYield() { yielded_ = false; }
   // While this is true, the log takes no zone ahead of use.
   bool yielded() const { return yielded_; }
+  std::uint32_t log_group() const { return log_.group; }
   // The log begins or ends to wait for a zone that it needs now.
   void LogWaits(bool begins);
   // True if data may take a zone now, or after all pending resets.

@@ -28,12 +28,29 @@ TakenZone LogLoans::Take(LogLoan loan) {
     if (empty.pending_resets() == 0) phases_.ResetUnusedActives();
     return {.outcome = parts_.reclaim.AfterReclaim(WritePurpose::kData)};
   }
-  const ZoneId zone = empty.Take();
-  parts_.table.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kLog; });
-  empty.CountLogZone();
+  const ZoneId zone = Lend(empty);
   ZENFS_ASSERT(borrow || apart || parts_.room.HeadroomIsFree());
   ZENFS_ASSERT(parts_.Sound());
   return {TakeOutcome::kTaken, zone, 0, parts_.table[zone].capacity, {}};
+}
+
+std::vector<ZoneId> LogLoans::TakeMore(std::size_t most) {
+  std::vector<ZoneId> zones;
+  EmptyZones& empty = parts_.empty;
+  while (zones.size() < most && !empty.empty() && parts_.room.SparesHeadroomForLog() &&
+         (empty.kept_for_log() != 0 || phases_.HasRoom())) {
+    zones.push_back(Lend(empty));
+    ZENFS_ASSERT(parts_.room.HeadroomIsFree());
+  }
+  ZENFS_ASSERT(parts_.Sound());
+  return zones;
+}
+
+ZoneId LogLoans::Lend(EmptyZones& empty) {
+  const ZoneId zone = empty.Take();
+  parts_.table.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kLog; });
+  empty.CountLogZone();
+  return zone;
 }
 
 void LogLoans::Return(ZoneId zone) {

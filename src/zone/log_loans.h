@@ -9,6 +9,9 @@
 // Take resets unused active zones if it finds no room.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "model/units.h"
 #include "zone/taken_zone.h"
 #include "zone/zone_phases.h"
@@ -24,12 +27,16 @@ class LogLoans {
   void Adopt(ZoneId zone);
   // Takes an empty zone, also one that is kept for the log. If it may not borrow, the log waits for reclaim like data.
   TakenZone Take(LogLoan loan);
+  // Takes up to `most` more zones, for one group: as many as data can do without, and as the headroom stays whole.
+  std::vector<ZoneId> TakeMore(std::size_t most);
   // The log begins or ends to wait for a zone that it needs now: then data leaves one for it.
   void Waits(bool begins) { (parts_.log_apart() ? parts_.log_empty : parts_.empty).LogWaits(begins); }
   // The zone is reset once it is unused. Does nothing if the log does not hold it.
   void Return(ZoneId zone);
 
  private:
+  ZoneId Lend(EmptyZones& empty);
+
   ZonePoolParts& parts_;
   ZonePhases& phases_;
 };

@@ -44,7 +44,7 @@ std::optional<ReclaimUrgency> ReclaimDemand::Urgency() const {
   if (waiting_ != 0 || room.ForCopies() + in_reset < room.headroom()) return ReclaimUrgency::kUrgent;
   if (LogNeedsRoom()) return ReclaimUrgency::kUrgent;
   const std::uint64_t for_data = room.ForData(0) + in_reset;
-  if (room.headroom() != 0 && for_data < kZonesAhead * room.headroom()) return ReclaimUrgency::kAhead;
+  if (room.headroom() != 0 && for_data < kZonesAhead * room.most_promised()) return ReclaimUrgency::kAhead;
   if (room.headroom() != 0 && empty.size_after_resets() < empty.few(deps_.table.size()))
     return ReclaimUrgency::kLow;
   const bool nearly_dead = tidies_data_ && room.headroom() != 0 && deps_.table.totals().nearly_dead != 0;

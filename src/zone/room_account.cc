@@ -33,8 +33,7 @@ std::uint64_t RoomAccount::ForData(std::uint64_t own_promise) const {
 bool RoomAccount::Promise(std::uint64_t& promise, std::uint64_t wanted) {
   // The promised room may be gone, because a zone failed or the log keeps one more.
   if (!HasBlockForData(promise)) VoidPromise(promise);
-  // At most the headroom; nothing if there is none.
-  const std::uint64_t want = std::min(wanted, headroom_);
+  const std::uint64_t want = std::min(wanted, most_promised());
   const std::uint64_t least = std::max<std::uint64_t>(want, block_size_);
   if (promise >= least) return true;
   if (promise + ForData(0) < least) return promise != 0;

@@ -1,7 +1,7 @@
 // The account of room: who may still write how many bytes without a reset (docs/internals/space.md).
 //
 // Room goes to copies of live data first, then to the log, then to data. Data is promised room for a whole write,
-// at most the headroom, and is granted room for each zone that it writes.
+// at most a zone, and is granted room for each zone that it writes.
 //
 // Invariants
 //   granted() is the sum of `granted` of all zones; promised() is the sum of `promised` of all claims
@@ -21,11 +21,14 @@ namespace zenfs {
 
 class RoomAccount {
  public:
+  // `headroom`: for a group of log zones.
   RoomAccount(const ZoneTable& table, const EmptyZones& empty, std::uint32_t block_size,
               std::uint64_t headroom)
       : table_(table), empty_(empty), block_size_(block_size), headroom_(headroom) {}
 
   std::uint64_t headroom() const { return headroom_; }
+  // The most that is promised to a write: a zone; nothing if there is no headroom.
+  std::uint64_t most_promised() const { return headroom_ / empty_.log_group(); }
   std::uint64_t granted() const { return granted_; }    // to all writers of data
   std::uint64_t promised() const { return promised_; }  // to claims, not granted yet
 

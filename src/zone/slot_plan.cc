@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "zone/spread.h"
+
 namespace zenfs {
 namespace {
 
@@ -42,7 +44,7 @@ Result<SlotPlan> PlanSlots(const Geometry& geometry, std::string_view device, st
                                        : limit == 0 || limit > kFewestSlots + 2 + second_copy;
   plan.sync_zone = geometry.random_area_bytes != 0 && has_sync_slot;
   const std::uint32_t kept = (plan.switch_and_reclaim_share ? 3 : 4) + second_copy - (log_apart ? 1 : 0) +
-                             (plan.sync_zone && !log_apart ? 1 : 0);
+                             (plan.sync_zone && !log_apart ? 1 : 0) + (LogGroup(geometry) - 1);
   plan.data = DataShare(geometry.max_active == 0 ? geometry.max_open : geometry.max_active, kept);
   plan.open_data = std::min(plan.data, DataShare(geometry.max_open, kept));
   return plan;

@@ -10,6 +10,8 @@
 // A volume with two copies of its metadata log (metalog/metazones.h) has two slots more for metadata and for the switch, and
 // data has two less; it has them only if the limit is 8 or more.
 //
+// A log that is written to several zones in turns (LogGroup in zone/spread.h) has a slot for each: then data has less by so many.
+//
 // On a device with random write areas, and 7 or more zones, the log has a second one: then data has limit - 5.
 //
 // Of two joined devices (Geometry::log_zones) these are the limits of the main one. The log needs none of them: the limit

@@ -16,6 +16,12 @@ constexpr std::uint32_t kZones = 24;
 constexpr std::uint32_t kGroups = 8;
 constexpr std::uint32_t kLeastGroupsOfDevice = 32;
 
+// A database writes its log once and its data more often, so half as many zones are enough. A volume keeps three groups from
+// data: that which the log writes, the next one, and the headroom.
+constexpr std::uint32_t kLogZones = 12;
+constexpr std::uint32_t kLeastLogGroupsOfDevice = 64;
+constexpr std::uint32_t kLeastLogGroupsOfSlots = 8;
+
 constexpr std::uint64_t kUnit = 128 << 10;
 constexpr std::uint64_t kLeastTurns = 16;  // in which a zone is filled
 
@@ -33,6 +39,14 @@ bool HasManySmallZones(const Geometry& geometry) {
 std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan) {
   if (!HasManySmallZones(geometry)) return 1;
   return std::max(1U, std::min({kZones, plan.data / kGroups, geometry.main_zones() / kLeastGroupsOfDevice}));
+}
+
+std::uint32_t LogGroup(const Geometry& geometry) {
+  if (!HasManySmallZones(geometry) || geometry.log_zones != 0) return 1;
+  const std::uint32_t slots =
+      geometry.max_open == 0 ? geometry.max_active : std::min(geometry.max_open, geometry.max_active);
+  return std::max(1U, std::min({kLogZones, geometry.main_zones() / kLeastLogGroupsOfDevice,
+                                slots / kLeastLogGroupsOfSlots}));
 }
 
 }  // namespace zenfs

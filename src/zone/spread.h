@@ -1,4 +1,4 @@
-// Over how many zones the data of one file is spread.
+// Over how many zones the data of one file, and the frames of all logs, are spread.
 //
 // On most drives one zone takes the whole bandwidth of the drive, and a file is written to one zone after the other. On drives of small
 // zones a zone has one die, or a few, and a fraction of the bandwidth. There a file goes to several zones in turns, SpreadUnit
@@ -24,5 +24,9 @@ inline constexpr std::uint32_t kSpreadMax = 64;
 // For a device whose kind of zones is known by its limits only: 1 unless it has many active zones, all small. No drive says how
 // fast a zone is. `plan`: of the device, whose slots several files share.
 [[nodiscard]] std::uint32_t DefaultSpread(const Geometry& geometry, const SlotPlan& plan);
+
+// The zones in a group of the log, which its frames go to in turns: 1 unless the device is such a drive. Writers, readers, mkfs
+// and df use it for the headroom, so it depends on nothing but the geometry. A second device is chosen for its logs: there, 1.
+[[nodiscard]] std::uint32_t LogGroup(const Geometry& geometry);
 
 }  // namespace zenfs

@@ -21,17 +21,15 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
                       device.name(), i, report[i].id.value, report[i].capacity, geometry.zone_size));
     }
   }
-  std::uint64_t headroom = 0;
-  if (options.headroom) {
-    for (const ZoneInfo& zone : report) {
-      if (zone.type != ZoneType::kSequentialRequired || geometry.OnLogDevice(zone.id)) continue;
-      headroom = std::max(headroom, zone.capacity);
-    }
+  std::uint64_t largest = 0;
+  for (const ZoneInfo& zone : report) {
+    if (zone.type != ZoneType::kSequentialRequired || geometry.OnLogDevice(zone.id)) continue;
+    largest = std::max(largest, zone.capacity);
   }
   const ZonePoolSetup setup{.geometry = geometry,
                             .plan = plan,
                             .log = options.log,
-                            .headroom = headroom,
+                            .headroom = options.headroom * largest,
                             .read_only = options.read_only,
                             .reclaims = options.reclaims,
                             .placement = options.placement};
@@ -127,6 +125,12 @@ Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, LogLoan loan) {
     ZENFS_RETURN_IF_ERROR(waited);
   }
   return shared_.Stopped();
+}
+
+std::vector<ZoneId> ZoneManager::LendMoreLogZones() {
+  MutexLock lock(shared_.mutex);
+  if (shared_.stopped || !shared_.setup.reclaims) return {};
+  return shared_.pool.log().TakeMore(log_group() - 1);
 }
 
 void ZoneManager::ReturnLogZone(ZoneId zone) {

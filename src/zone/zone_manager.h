@@ -49,8 +49,8 @@ class ZoneManager {
     EmptyZones::LogShare log{.needs = 2, .least = 2};
     // A collector calls ZoneReclaim::AwaitNeed. Then data and log wait for it when they find no room.
     bool reclaims = false;
-    // Keep the capacity of one zone as headroom for copies of live data.
-    bool headroom = false;
+    // Keep the capacity of this many zones as headroom for copies of live data: 0, or a group of log zones.
+    std::uint32_t headroom = 0;
     bool read_only = false;  // no background thread, no resets
     const PlacementPolicy* placement = DefaultPlacement();
   };
@@ -95,6 +95,11 @@ class ZoneManager {
   // "no space".
   [[nodiscard]] Result<ZoneId> LendLogZone(Deadline deadline, LogLoan loan = LogLoan::kNow)
       EXCLUDES(shared_.mutex);
+  // Takes further zones for the group of the zone that was just lent: as many as data can do without now, none if no collector
+  // runs. Never waits.
+  [[nodiscard]] std::vector<ZoneId> LendMoreLogZones() EXCLUDES(shared_.mutex);
+  // The most zones in a group of the log.
+  std::uint32_t log_group() const { return shared_.setup.log.group; }
   // Returns a log zone. Precondition: its release is committed and it has no live frames. The zone is reset after its
   // last pin is dropped; if it was never written, it becomes empty without a reset.
   void ReturnLogZone(ZoneId zone) EXCLUDES(shared_.mutex);
