@@ -95,7 +95,8 @@ def async_scans():
 
 def tables():
     """For drives of which one zone has a fraction of the bandwidth."""
-    return [case("tables-in-order", "Tables without a log: keys in order", 4000, 1024 * MIB,
+    return [case("log-in-order", "Tables and their log: keys in order", 4000, 1024 * MIB, fill("fillseq", settle=True)),
+            case("tables-in-order", "Tables without a log: keys in order", 4000, 1024 * MIB,
                  fill("fillseq", "--disable_wal=1", settle=True)),
             case("tables-random", "Tables without a log: random keys, with the compactions that they cause", 4000, 1024 * MIB,
                  fill("fillrandom", "--disable_wal=1", settle=True))]
@@ -147,7 +148,7 @@ ALL = {
     "wal-ycsb": ("YCSB by one client with records of 3,860 and of 1,000 bytes: what a log's buffer costs a mixed load", wal_ycsb),
     "multiget": ("64 keys at a time, plain and asynchronous", multiget),
     "async-scans": ("range scans, plain and with async_io", async_scans),
-    "tables": ("fills without a log: flushes, and the compactions that random keys cause", tables),
+    "tables": ("fills with a log and without: flushes, and the compactions that random keys cause", tables),
     "buffered": ("RocksDB's default, buffered I/O: a fill, reads with an empty and a warm cache, YCSB A to C", buffered),
     "ycsb": ("the genuine YCSB client, workloads A to F, load and run", ycsb),
 }
