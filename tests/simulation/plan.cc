@@ -246,6 +246,22 @@ void DrawLogDevice(Plan& plan) {
                           .step = static_cast<std::uint32_t>(random.Below(10))};
 }
 
+// A drive of many small zones, whose logs are written to groups of them (LogGroup in zone/spread.h). Drawn last, with a stream of
+// its own.
+void DrawSmallZones(Plan& plan) {
+  Random random(plan.seed * 0xff51afd7ed558ccdu + 1);
+  if (plan.log_zones != 0 || !random.OneIn(8)) return;
+  EmulatorGeometry& geometry = plan.geometry;
+  geometry.zone_capacity = OneOf(random, {96u << 10, 96u << 10, 128u << 10, 512u << 10});
+  geometry.zone_size = geometry.zone_capacity == (96u << 10) ? 128u << 10 : geometry.zone_capacity;
+  geometry.conventional = 0;
+  geometry.zones = static_cast<std::uint32_t>(OneOf(random, {128u, 192u, 256u}) + random.Below(64));
+  geometry.max_active = OneOf(random, {128u, 384u});
+  geometry.max_open = OneOf(random, {128u, geometry.max_active});
+  // In zones of fewer blocks a file would have an extent for each, too many for a commit.
+  if (geometry.zone_size < (512u << 10)) plan.spread = 1;
+}
+
 }  // namespace
 
 bool Plan::HasFaults() const {
@@ -278,6 +294,7 @@ std::string Plan::Describe() const {
         fmt::format("; {} buffers of {}", append_buffers,
                     wal_buffer_bytes ? fmt::format("{} KiB", *wal_buffer_bytes / 1024) : "the default size");
   }
+  if (spread != 0) text += fmt::format("; files over {} zones", spread);
   if (shared_names) text += "; shared names";
   if (wal == WalSending::kAppend) text += fmt::format("; log by {} appends", wal_depth);
   if (faults.latency_us_max != 0) text += fmt::format("; latency up to {} us", faults.latency_us_max);
@@ -317,6 +334,7 @@ Plan DrawPlan(std::uint64_t seed) {
   DrawCopies(plan);
   DrawDeadZone(plan);
   DrawLogDevice(plan);
+  DrawSmallZones(plan);
   return plan;
 }
 

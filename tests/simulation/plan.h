@@ -52,6 +52,7 @@ struct Plan {
   std::uint32_t log_zones = 0;
   std::uint32_t log_max_active = 0;
   std::optional<std::uint64_t> wal_buffer_bytes;  // MountOptions
+  std::uint32_t spread = 0;                       // MountOptions
   std::uint32_t append_buffers = 1;
   std::uint32_t logs = 0;       // that a client of kind kLogs keeps open
   std::uint32_t files_max = 0;  // of a client of kind kFiles

@@ -97,6 +97,7 @@ MountOptions World::Options() const {
   options.flush_directory = shared_memory_ ? shared_memory_->directory() : "none";
   options.append_buffers = plan_.append_buffers;
   options.wal_buffer_bytes = plan_.wal_buffer_bytes;
+  options.spread = plan_.spread;
   options.wal = plan_.wal;
   options.wal_depth = plan_.wal_depth;
   // Files are small. With small buffers, their bytes also reach zones before a flush or sync.

@@ -138,13 +138,14 @@ CutOperation Switch() {
 
 // Frames fill log zones of 16 blocks. The zones of a deleted log are released and reset, and others
 // are allocated.
-CutOperation TurnOfLogZones() {
-  return {"TurnOfLogZones",
-          [](WorkloadRun& run) {
+// `zones`: in a group of the log.
+CutOperation TurnOfLogZones(int zones = 1) {
+  return {zones == 1 ? "TurnOfLogZones" : "TurnOfLogGroups",
+          [zones](WorkloadRun& run) {
             run.client->Create("old", "1.log");
-            run.client->Log("old", 6, 9000);
+            run.client->Log("old", 6 * zones, 9000);
           },
-          [](WorkloadRun& run) {
+          [zones](WorkloadRun& run) {
             // The zone that the old log filled: after its release and reset it holds less, whatever
             // it is used for.
             const ZoneId filled =
@@ -159,18 +160,18 @@ CutOperation TurnOfLogZones() {
             run.client->Close("old");
             if (run.over()) return;
             Expect(Await(run, was_reset), run, "no zone was released");
-            run.client->Log("new", 1, 30'000);
+            run.client->Log("new", 1, zones == 1 ? 30'000 : 12'000);
           }};
 }
 
-// The live rest of a log zone goes into extents, and the zone is released.
-CutOperation Clean() {
-  return {"Clean",
-          [](WorkloadRun& run) {
+// The live rest of a log zone, or of a group of log zones, goes into extents, and the zone is released.
+CutOperation Clean(int zones = 1) {
+  return {zones == 1 ? "Clean" : "CleanGroup",
+          [zones](WorkloadRun& run) {
             run.client->Create("long", "long.log");
-            run.client->Log("long", 1, 50);
+            run.client->Log("long", zones, 50);
             run.client->Create("filler", "filler.log");
-            run.client->Log("filler", 2, 55'000);
+            run.client->Log("filler", 2 * zones, 55'000);
           },
           [](WorkloadRun& run) {
             run.client->Unlink("filler.log");
@@ -221,16 +222,21 @@ struct Case {
 };
 
 std::vector<Case> Cases() {
+  constexpr int kGroup = 2;  // zones in a group of the log, on LogGroups
   std::vector<Case> cases;
   for (const CutOperation& operation :
        {SyncOfATable(), SyncOfALog(), SyncOfADirectory(), RenameOver(), Truncation(), UnmountAndMount()}) {
     for (const DeviceShape& shape : DeviceShapes()) {
-      const bool always = shape.name == "Plenty" || shape.name == "FourActive" || shape.name == "SmallBlocks";
+      const bool always = shape.name == "Plenty" || shape.name == "FourActive" ||
+                          shape.name == "SmallBlocks" || shape.name == "LogGroups";
       if (always || FullRun()) cases.push_back({operation, shape});
     }
   }
   for (const CutOperation& operation : {Switch(), TurnOfLogZones(), Clean(), Move(), ResetOfAZone()}) {
     cases.push_back({operation, ShapeNamed("TinyZones")});
+  }
+  for (const CutOperation& operation : {TurnOfLogZones(kGroup), Clean(kGroup)}) {
+    cases.push_back({operation, ShapeNamed("LogGroups")});
   }
   return cases;
 }

@@ -242,7 +242,8 @@ std::vector<DeviceShape> DeviceShapes() {
                                      {"TinyZones", shape(60, 64 * kKiB, 64 * kKiB, 8)},
                                      {"NoLimits", shape(24, 1024 * kKiB, 768 * kKiB, 0)},
                                      {"Conventional", shape(32, 256 * kKiB, 256 * kKiB, 10)},
-                                     {"SmallBlocks", shape(32, 128 * kKiB, 128 * kKiB, 0)}};
+                                     {"SmallBlocks", shape(32, 128 * kKiB, 128 * kKiB, 0)},
+                                     {"LogGroups", shape(128, 64 * kKiB, 64 * kKiB, 128)}};
   shapes[6].geometry.conventional = 4;
   shapes[7].geometry.block_size = 512;
   shapes[1].geometry.max_copy_bytes = 64 * kKiB;
