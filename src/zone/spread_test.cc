@@ -33,6 +33,20 @@ TEST(DefaultSpreadTest, OnlyDrivesOfManySmallZonesSpread) {
   EXPECT_EQ(SpreadOn(DeviceOf(16, 128, 384)), 1U);
 }
 
+TEST(DefaultSpreadTest, LogsHaveGroupsOfZonesOnlyThereAndSmallOnesOnSmallDevices) {
+  EXPECT_EQ(LogGroup(DeviceOf(9'936, 128, 384)), 12U);
+  EXPECT_EQ(LogGroup(DeviceOf(256, 128, 384)), 4U);
+  EXPECT_EQ(LogGroup(DeviceOf(127, 128, 384)), 1U);
+  EXPECT_EQ(LogGroup(DeviceOf(9'936, 2048, 384)), 1U);
+  EXPECT_EQ(LogGroup(DeviceOf(9'936, 16, 14)), 1U);
+  EXPECT_EQ(LogGroup(DeviceOf(9'936, 16, 0)), 1U);
+  Geometry pair = DeviceOf(9'936, 128, 384);
+  pair.log_zones = 8;
+  EXPECT_EQ(LogGroup(pair), 1U) << "a second device";
+  const Geometry drive = DeviceOf(9'936, 128, 384);
+  EXPECT_EQ(PlanSlots(drive, "device")->data, 384U - 4 - 11) << "a slot for each zone of a group";
+}
+
 TEST(DefaultSpreadTest, AZoneIsFilledInSixteenTurnsAtLeast) {
   EXPECT_EQ(SpreadUnit(DeviceOf(100, 128, 384)), 128U << 10);
   EXPECT_EQ(SpreadUnit(DeviceOf(100, 1, 14)), 64U << 10);
