@@ -253,6 +253,8 @@ void DrawSmallZones(Plan& plan) {
   if (plan.log_zones != 0 || !random.OneIn(8)) return;
   EmulatorGeometry& geometry = plan.geometry;
   geometry.zone_capacity = OneOf(random, {96u << 10, 96u << 10, 128u << 10, 512u << 10});
+  // Metadata zones of less have no room for the extents of a file that takes half the device.
+  if (plan.ManyLogs()) geometry.zone_capacity = 512u << 10;
   geometry.zone_size = geometry.zone_capacity == (96u << 10) ? 128u << 10 : geometry.zone_capacity;
   geometry.conventional = 0;
   geometry.zones = static_cast<std::uint32_t>(OneOf(random, {128u, 192u, 256u}) + random.Below(64));
