@@ -77,7 +77,7 @@ class LogEmptying {
     std::uint64_t copies = 0;
     std::uint64_t emptied = 0;
   };
-  bool CanBeEmptied(std::size_t i) const { return zones_[i].closed && zones_[i].live.device_bytes != 0; }
+  bool CanBeEmptied(std::size_t i) const { return IsVictim(zones_[i]); }
 
   // Copies go from the first frame of the file to the last one in the zone.
   void AddFile(std::size_t file, const FramesOfFile& frames,

@@ -240,7 +240,8 @@ Victim Defined(std::size_t i, std::span<const LogZoneStatus> log, std::span<cons
     victim.copies += RoundUp(payload, kUnit) + kUnit;
   }
   for (const LogZoneStatus& other : log) {
-    const bool with = other.closed && other.live.device_bytes != 0 && other.generation <= log[i].generation &&
+    const bool with = other.closed && !other.held && other.live.device_bytes != 0 &&
+                      other.generation <= log[i].generation &&
                       std::ranges::all_of(files, [&](const FramesOfFile& file) {
                         return !has(file, GroupOf(other, log)) || has(file, group);
                       });

@@ -105,7 +105,13 @@ std::optional<LogCursor> LogZones::TakeNext() {
   MutexLock lock(mutex_);
   if (current_.empty()) {
     if (ready_.empty()) return std::nullopt;
-    const std::uint64_t generation = zones_.at(ready_.front()).allocation.generation;
+    // A mount and a failed release do not add groups in their order, and older ones must have older frames.
+    const auto first = std::ranges::min_element(ready_, {}, [this](ZoneId id) {
+      mutex_.AssertHeld();
+      const Zone& zone = zones_.at(id);
+      return std::pair(zone.written == 0, zone.allocation.generation);
+    });
+    const std::uint64_t generation = zones_.at(*first).allocation.generation;
     for (const ZoneId id : ready_) {
       Zone& zone = zones_.at(id);
       if (zone.allocation.generation != generation) continue;
@@ -206,8 +212,11 @@ std::uint64_t SpareBytes(std::span<const LogZoneStatus> zones, std::uint32_t gro
   for (const LogZoneStatus& zone : zones)
     if (zone.writable && !begun.contains(zone.generation)) unwritten.push_back(zone.capacity);
   std::ranges::sort(unwritten, std::greater());
-  const std::size_t kept = begun.empty() ? std::min<std::size_t>(group, unwritten.size()) : 0;
-  return std::accumulate(unwritten.begin() + static_cast<std::ptrdiff_t>(kept), unwritten.end(),
+  const std::size_t writable =
+      unwritten.size() - (begun.empty() ? std::min<std::size_t>(group, unwritten.size()) : 0);
+  // What the log lacks of a group is kept for it.
+  const std::size_t spare = std::min(writable, zones.size() - std::min<std::size_t>(group, zones.size()));
+  return std::accumulate(unwritten.end() - static_cast<std::ptrdiff_t>(spare), unwritten.end(),
                          std::uint64_t{0});
 }
 

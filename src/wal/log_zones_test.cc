@@ -82,6 +82,28 @@ TEST_F(LogZonesOfAFullDevice, TheOnlyZoneThatTheLogCanWriteIsNoSpare) {
   EXPECT_EQ(spare_bytes(), 0U);
 }
 
+TEST_F(LogZonesOfAFullDevice, WhatTheLogLacksOfAGroupIsNoSpare) {
+  constexpr std::uint32_t kGroup = 4;
+  ASSERT_TRUE(zones_->TakeNext());
+  zones_->NoteWritten(zone_, kTestBlock, {});
+  for (std::uint32_t i = 1; i <= kGroup; ++i) {
+    EXPECT_EQ(SpareBytes(zones_->Zones(), kGroup), 0U) << i;
+    zones_->Add({.zone = ZoneId(zone_.value + i), .generation = 2, .salt = 2}, kZone);
+  }
+  EXPECT_EQ(SpareBytes(zones_->Zones(), kGroup), kZone);
+}
+
+// A mount adds zones in the order of their numbers.
+TEST_F(LogZonesOfAFullDevice, AnOlderGroupIsWrittenFirst) {
+  ASSERT_TRUE(zones_->TakeNext());
+  zones_->Close(zone_);
+  zones_->Add({.zone = ZoneId(zone_.value + 1), .generation = 5, .salt = 5}, kZone);
+  zones_->Add({.zone = ZoneId(zone_.value + 2), .generation = 3, .salt = 3}, kZone);
+  const auto first = zones_->TakeNext();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->zone, ZoneId(zone_.value + 2));
+}
+
 // The collector may already run during a mount.
 TEST_F(LogZonesOfAFullDevice, AZoneThatIsBeingFinishedIsNotReleased) {
   zones_->Add({.zone = ZoneId(zone_.value + 1), .generation = 2, .salt = 2}, kZone, kTestBlock);
