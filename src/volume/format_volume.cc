@@ -234,8 +234,8 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   ZENFS_RETURN_IF_ERROR(Metalog::Format(device, superblock, initial));
   // As a mount will report it: without the zones of the log, and the headroom of reclaim.
   const ZoneManager::Options space = SpaceOptions(geometry, result.metadata_zones);
-  const std::size_t kept = space.log.least + space.headroom;
-  for (const ZoneInfo& zone : std::span(usable).subspan(result.metadata_zones.size() + kept)) {
+  const std::size_t kept = result.metadata_zones.size() + space.log.least + space.headroom;
+  for (const ZoneInfo& zone : std::span(usable).subspan(std::min(kept, usable.size()))) {
     result.free_bytes += zone.capacity;
   }
   return result;

@@ -114,7 +114,8 @@ std::optional<LogCursor> LogZones::TakeNext() {
     const std::uint64_t generation = zones_.at(*first).allocation.generation;
     for (const ZoneId id : ready_) {
       Zone& zone = zones_.at(id);
-      if (zone.allocation.generation != generation) continue;
+      // It is larger than the limit if the device had other limits when it was allocated.
+      if (zone.allocation.generation != generation || current_.size() == group_) continue;
       zone.state = State::kCurrent;
       current_.push_back(id);
     }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 
 #include "zone/zone_test_rig.h"
 
@@ -102,6 +103,19 @@ TEST_F(LogZonesOfAFullDevice, AnOlderGroupIsWrittenFirst) {
   const auto first = zones_->TakeNext();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->zone, ZoneId(zone_.value + 2));
+}
+
+// Each zone that is written has a slot of the device.
+TEST_F(LogZonesOfAFullDevice, NoMoreZonesAreWrittenInTurnsThanTheLimit) {
+  ASSERT_TRUE(zones_->TakeNext());
+  zones_->Close(zone_);
+  for (std::uint32_t i = 1; i <= 3; ++i)
+    zones_->Add({.zone = ZoneId(zone_.value + i), .generation = 2, .salt = i}, kZone);
+  std::set<ZoneId> taken;
+  for (int i = 0; i < 6; ++i) taken.insert(zones_->TakeNext()->zone);
+  EXPECT_EQ(taken.size(), 1U);
+  zones_->Close(*taken.begin());
+  EXPECT_FALSE(taken.contains(zones_->TakeNext()->zone)) << "the others are written afterwards";
 }
 
 // The collector may already run during a mount.
