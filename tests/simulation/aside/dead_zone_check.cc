@@ -61,31 +61,40 @@ std::vector<ZoneId> Mortal(const CrashDevice& device, const DeadZoneCheck& check
   return mortal;
 }
 
-// The text of all errors of a check.
-std::string Errors(CrashDevice& image) {
-  const auto report = CheckBorrowed(image);
-  if (!report) return report.error().ToString();
+// The errors of a check.
+struct Errors {
   std::string text;
+  std::uint64_t others = 0;  // files that the finding about the dead zone counts and does not name
+};
+
+Errors FindErrors(CrashDevice& image, ZoneId dead) {
+  Errors errors;
+  const auto report = CheckBorrowed(image);
+  if (!report) return {.text = report.error().ToString()};
   for (const Finding& finding : report->findings) {
     if (finding.severity != Severity::kError) continue;
-    text += finding.text + "\n";
-    for (const std::string& path : finding.paths) text += path + "\n";
+    errors.text += finding.text + "\n";
+    for (const std::string& path : finding.paths) errors.text += path + "\n";
+    if (finding.zone == dead) errors.others = std::max(errors.others, finding.more_paths);
   }
-  return text;
+  return errors;
 }
 
+// `unnamed`: the damaged files so far that no finding names; adds this one if it is another of them.
 std::string WhyNotFile(Volume& volume, const std::string& path, const FoundEntry& expected, bool hurt,
-                       const std::string& errors) {
+                       const Errors& errors, std::set<std::uint64_t>& unnamed) {
   const Result<std::string> content = ReadWhole(volume, path);
   if (content && *content == expected.content) return {};
   if (!hurt) {
     return "not in that zone: " + (content ? path + ": " + DescribeMismatch(expected.content, *content)
                                            : content.error().ToString());
   }
-  // A finding names some files and counts the others.
-  if (!content || errors.contains(path) || errors.contains(" other files")) return {};
+  if (!content || errors.text.contains(path)) return {};
+  unnamed.insert(expected.id);
+  if (unnamed.size() <= errors.others) return {};
   return fmt::format("{} is damaged ({}), and a check says only: {}", path,
-                     DescribeMismatch(expected.content, *content), errors.empty() ? "clean" : errors);
+                     DescribeMismatch(expected.content, *content),
+                     errors.text.empty() ? "clean" : errors.text);
 }
 
 }  // namespace
@@ -110,7 +119,7 @@ std::string WhyNotWithoutAZone(const CrashDevice& device, const DeadZoneCheck& c
                                                                             : "",
                                         read_only ? "read-only" : "offline");
   prepare();
-  const std::string errors = Errors(*image);
+  const Errors errors = FindErrors(*image, zone);
   const auto mounted = MountBorrowed(*image, check.mount);
   if (!mounted) return where + "mount: " + mounted.error().ToString();
   if (is_metadata || read_only) {
@@ -120,10 +129,11 @@ std::string WhyNotWithoutAZone(const CrashDevice& device, const DeadZoneCheck& c
     return why.empty() ? why : where + why;
   }
   const auto hurt = healthy->in_zone.find(zone);
+  std::set<std::uint64_t> unnamed;
   for (const auto& [path, entry] : healthy->found) {
     if (entry.is_directory) continue;
     const bool is_hurt = hurt != healthy->in_zone.end() && hurt->second.contains(path);
-    if (std::string why = WhyNotFile(**mounted, path, entry, is_hurt, errors); !why.empty())
+    if (std::string why = WhyNotFile(**mounted, path, entry, is_hurt, errors, unnamed); !why.empty())
       return where + why;
   }
   return {};

@@ -1,5 +1,5 @@
 // One zone dies, or one block of the metadata rots, between a crash and the next mount. Files without bytes there must be as
-// they were; lost bytes of the others must be found by a check that names the file.
+// they were; lost bytes of the others must be found by a check that names the file, or counts it among those it does not name.
 //
 // Threads: those of a SimScheduler.
 #pragma once
