@@ -89,6 +89,9 @@ function(zenfs_add_plugin_tests)
   set_target_properties(zenfs_default_env PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   target_link_libraries(zenfs_default_env PRIVATE zenfs_rocksdb ${CMAKE_DL_LIBS} zenfs_flags)
 
+  add_library(zenfs_asks_while_loading SHARED ${PROJECT_SOURCE_DIR}/tests/rocksdb/asks_while_loading.cc)
+  target_link_libraries(zenfs_asks_while_loading PRIVATE zenfs_base zenfs_rocksdb zenfs_flags)
+
   # A program that has no setting for a file system, with the shared and with the static RocksDB.
   add_executable(zenfs_put_and_get ${PROJECT_SOURCE_DIR}/tests/rocksdb/put_and_get.cc)
   target_link_libraries(zenfs_put_and_get PRIVATE zenfs_rocksdb zenfs_flags)
@@ -107,6 +110,7 @@ function(zenfs_add_plugin_tests)
   list(APPEND environment
     SOURCE_DIR=${PROJECT_SOURCE_DIR}
     ZENFS=$<TARGET_FILE:zenfs_cli>
+    ASKS_WHILE_LOADING=$<TARGET_FILE:zenfs_asks_while_loading>
     OTHER_DEFAULT=$<TARGET_FILE:zenfs_default_env>
     PUT_AND_GET=$<TARGET_FILE:zenfs_put_and_get>
     PUT_AND_GET_STATIC=$<TARGET_FILE:zenfs_put_and_get_static>)

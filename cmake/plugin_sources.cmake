@@ -29,6 +29,7 @@ set(ZENFS_SOURCES_rocksdb_plugin
 # In libzenfs.so alone: functions that take the place of others in the whole process, and those of Java.
 set(ZENFS_PRELOADED_rocksdb_plugin
   rocksdb_plugin/default_env.cc
+  rocksdb_plugin/loaded_object.cc
   rocksdb_plugin/hidden_rocksdb.cc
   rocksdb_plugin/java_env.cc
 )

@@ -270,8 +270,12 @@ class DoctorAction : public Action {
         directory, std::filesystem::directory_options::skip_permission_denied, error);
     for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
       std::error_code ignored;
-      if (walk->is_regular_file(ignored) && !walk->is_symlink(ignored) && walk->path().filename() != "ZENFS")
-        visit(walk->path().native(), walk->file_size(ignored));
+      if (!walk->is_regular_file(ignored) || walk->is_symlink(ignored)) continue;
+      const std::filesystem::path name = walk->path().filename();
+      const std::uint64_t size = walk->file_size(ignored);
+      if (name == "ZENFS" || (name == "LOCK" && size == 0))
+        continue;  // in each directory with files in the volume
+      visit(walk->path().native(), size);
     }
   }
 

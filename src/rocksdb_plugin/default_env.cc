@@ -20,6 +20,7 @@
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb_plugin/default_device.h"
 #include "rocksdb_plugin/default_file_system.h"
+#include "rocksdb_plugin/loaded_object.h"
 #include "rocksdb_plugin/print_line.h"
 #include "rocksdb_plugin/rocksdb_version.h"
 
@@ -40,10 +41,8 @@ struct Defaults {
   std::_Exit(EXIT_FAILURE);
 }
 
-const void* ObjectOf(const void* address) {
-  Dl_info info{};
-  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
-}
+constexpr const char* kEnvDefault = "_ZN7rocksdb3Env7DefaultEv";
+constexpr const char* kFileSystemDefault = "_ZN7rocksdb10FileSystem7DefaultEv";
 
 // Where a call from `caller` would go without this library.
 struct OwnDefinition {
@@ -51,38 +50,51 @@ struct OwnDefinition {
   bool is_ours = true;  // defined by the RocksDB that this library is linked with
 };
 
-// The address of the symbol if `library` defines it, which is loaded at `base`; null if another one does.
-const void* DefinedIn(void* library, const char* symbol, const void* base) {
-  const void* const found = dlsym(library, symbol);
-  return found != nullptr && ObjectOf(found) == base ? found : nullptr;
-}
+// What the next library in the search order defines.
+class NextDefinition {
+ public:
+  explicit constexpr NextDefinition(const char* symbol) : symbol_(symbol) {}
+
+  void* Get() {
+    if (void* const next = Look()) return next;
+    End(std::string("no RocksDB of this process defines ") + symbol_);
+  }
+  // Null if there is none yet.
+  void* Look() {
+    if (void* const known = found_.load(std::memory_order_relaxed)) return known;
+    void* const next = dlsym(RTLD_NEXT, symbol_);
+    found_.store(next, std::memory_order_relaxed);
+    return next;
+  }
+
+ private:
+  const char* const symbol_;
+  std::atomic<void*> found_{nullptr};
+};
+
+constinit NextDefinition next_env{kEnvDefault};
+constinit NextDefinition next_file_system{kFileSystemDefault};
 
 // A library with a RocksDB of its own means that one. It can be one that nobody else sees, such as Java's. Others may define these
 // functions as well, as this library does, but have no registry of objects.
-OwnDefinition FindOwnDefinition(const char* symbol, const void* caller) {
-  const void* const ours = ObjectOf(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default));
-  Dl_info info{};
-  if (dladdr(caller, &info) != 0) {
-    if (void* const library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
-      const bool has_rocksdb =
-          DefinedIn(library, "_ZN7rocksdb13ObjectLibrary7DefaultEv", info.dli_fbase) != nullptr;
-      const void* const found = has_rocksdb ? DefinedIn(library, symbol, info.dli_fbase) : nullptr;
-      dlclose(library);
-      if (found != nullptr) return {const_cast<void*>(found), info.dli_fbase == ours};
-    }
+OwnDefinition FindOwnDefinition(const char* symbol, NextDefinition& next, const void* caller) {
+  const std::optional<LoadedObject> object = LoadedObject::At(caller);
+  if (object && object->Find("_ZN7rocksdb13ObjectLibrary7DefaultEv") != nullptr) {
+    if (const void* const found = object->Find(symbol))
+      return {const_cast<void*>(found),
+              object == LoadedObject::At(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default))};
   }
-  if (void* const next = dlsym(RTLD_NEXT, symbol)) return {next};
-  End(std::string("no RocksDB of this process defines ") + symbol);
+  return {next.Get()};
 }
 
 // For one of the two functions. Most calls come from the same few places.
 class OwnDefinitions {
  public:
-  explicit OwnDefinitions(const char* symbol) : symbol_(symbol) {}
+  OwnDefinitions(const char* symbol, NextDefinition& next) : symbol_(symbol), next_(next) {}
 
   const OwnDefinition& For(const void* caller) {
     if (caller != caller_) {
-      last_ = FindOwnDefinition(symbol_, caller);
+      last_ = FindOwnDefinition(symbol_, next_, caller);
       caller_ = caller;
     }
     return last_;
@@ -90,12 +102,13 @@ class OwnDefinitions {
 
  private:
   const char* const symbol_;
+  NextDefinition& next_;
   const void* caller_ = nullptr;
   OwnDefinition last_;
 };
 
-thread_local OwnDefinitions own_envs("_ZN7rocksdb3Env7DefaultEv");
-thread_local OwnDefinitions own_file_systems("_ZN7rocksdb10FileSystem7DefaultEv");
+thread_local OwnDefinitions own_envs(kEnvDefault, next_env);
+thread_local OwnDefinitions own_file_systems(kFileSystemDefault, next_file_system);
 
 rocksdb::Env* OwnEnv(const void* caller) {
   return reinterpret_cast<rocksdb::Env* (*)()>(own_envs.For(caller).function)();
@@ -138,9 +151,11 @@ const Defaults* Current(const void* caller) {
                   CompiledRocksVersion()));
 }
 
-// Makes them while the library is loaded. A later caller would hold the lock of the static object above while it asks the loader for
-// symbols, and a thread that is loading another library has the loader's lock when it comes here.
+// Asks the loader, and makes the defaults, while the library is loaded. Later, a thread that is loading another library may have the
+// loader's lock when it comes here, or wait for one that does.
 [[gnu::constructor]] void MakeWhenLoaded() {
+  next_env.Look();
+  next_file_system.Look();
   if (!EnvironmentVariable("ZENFS_DEFAULT_URI").empty() ||
       !EnvironmentVariable("ZENFS_DEFAULT_PREFIX").empty())
     Current(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default));

@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """Unmodified programs that open databases by a path, on a default device: ZENFS_DEFAULT_URI and LD_PRELOAD=libzenfs.so.
 Each runs on the host as well, and both must give the same. ctest names the files in the environment."""
 
@@ -33,11 +33,7 @@ class DefaultDeviceTest(unittest.TestCase):
     def environment(self, **more):
         base = {name: value for name, value in os.environ.items() if not name.startswith(("LD_PRELOAD", "ZENFS_"))}
         settings = {"LD_PRELOAD": PLUGIN, "ZENFS_DEFAULT_URI": self.uri, "ZENFS_DEFAULT_PREFIX": self.host, **more}
-        return {
-  **base, ** {
-  name: value for name, value in settings.items() if value is not None
-  }
-}
+        return {**base, **{name: value for name, value in settings.items() if value is not None}}
 
     def run_with(self, *command, check=True, cwd=None, **more):
         """Runs a command on the default device; `name=None` unsets a variable."""
@@ -59,7 +55,7 @@ class DefaultDeviceTest(unittest.TestCase):
 
     def assert_only_markers(self, directory):
         for path, _, files in os.walk(directory):
-            self.assertLessEqual(set(files), {"ZENFS"}, path)
+            self.assertLessEqual(set(files), {"LOCK", "ZENFS"}, path)
 
     def test_a_program_without_settings_keeps_its_database_in_the_volume(self):
         self.assertIn("NotFound", self.run_with(SHARED, "db", "k", "one").stdout)
@@ -143,7 +139,7 @@ class DefaultDeviceTest(unittest.TestCase):
         with subprocess.Popen(["db_bench", "--benchmarks=fillseq", "--num=100000000", f"--db={self.host}/db"],
                               env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
             try:
-      while "CURRENT" not in self.on_volume():
+                while "CURRENT" not in self.on_volume():
                     self.assertIsNone(first.poll())
                 second = self.run_with(SHARED, "other", "k", "v", check=False)
                 self.assertEqual(second.returncode, 1)
@@ -178,12 +174,17 @@ class DefaultDeviceTest(unittest.TestCase):
             self.assertEqual(result.stderr, "")
             shutil.rmtree(os.path.join(self.host, "db"))
 
+    def test_a_thread_may_ask_for_the_default_while_another_loads_a_library(self):
+        load = f"import ctypes; ctypes.CDLL({os.environ['ASKS_WHILE_LOADING']!r}); print('loaded')"
+        for settings in ({}, {"ZENFS_DEFAULT_URI": None, "ZENFS_DEFAULT_PREFIX": None}):
+            self.assertEqual(self.run_with(sys.executable, "-c", load, **settings).stdout, "loaded\n")
+
     def test_programs_without_rocksdb_do_not_notice(self):
         for command in (["ls", "/"], ["sh", "-c", "echo out; true | cat"], [sys.executable, "-c", "print(1)"]):
             result, without = self.run_with(*command), self.run_on_host(*command, cwd=self.host)
             self.assertEqual((result.stdout, result.stderr), (without.stdout, without.stderr))
 
-#-- - zenfs doctor -- -
+    # --- zenfs doctor ---
 
     def doctor(self, *words):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("LD_PRELOAD", "ZENFS_"))}
@@ -236,7 +237,7 @@ class DefaultDeviceTest(unittest.TestCase):
         self.assertIn("for RocksDB 7.8.3", plugin["found"])
         self.assertIn("LD_LIBRARY_PATH", plugin["cure"])
 
-#-- - unmodified programs of the distribution -- -
+    # --- unmodified programs of the distribution ---
 
     def test_ldb_and_sst_dump(self):
         model = os.path.join(self.top, "model")
