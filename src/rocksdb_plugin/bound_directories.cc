@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/random.h"
 #include "base/sync_point.h"
@@ -58,6 +59,13 @@ Status CheckOwner(const HostStat& stat, const std::string& shown) {
   return Fail(Error(Code::kPermission,
                     fmt::format("{}: belongs to user {}, or others may write to it", shown, stat.owner))
                   .Advise("run the program as the user that made it, or give it to this user"));
+}
+
+// From "ID.NONCE"; 0, which no directory of the host has, if it is something else.
+FileId IdIn(std::string_view text) {
+  std::uint64_t id = 0;
+  std::from_chars(text.data(), text.data() + text.size(), id);
+  return FileId(id);
 }
 
 Error Gone(const DirectoryMarker& marker, const std::string& shown) {
@@ -417,11 +425,13 @@ Status BoundDirectories::SetAsideOnce(const std::string& directory) {
 Status BoundDirectories::SetAsideWhatWasRemoved(const HostDirectory& registry) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> names, registry.List(""));
   const std::string own = volume_->info().superblock.uuid.ToString() + ".";
+  ZENFS_ASSIGN_OR_RETURN(const std::set<FileId> set_aside, records_.AllSetAside());
   std::vector<DirectoryMarker> removed;
   for (const std::string& name : names) {
     if (!name.starts_with(own)) continue;
     ZENFS_ASSIGN_OR_RETURN(const HostStat stat, registry.Stat(name));
     if (stat.kind != HostStat::Kind::kFile || stat.links != 1) continue;
+    if (set_aside.contains(IdIn(std::string_view(name).substr(own.size())))) continue;
     const Result<DirectoryMarker> marker = DirectoryMarker::Read(registry, name);
     if (!marker || EntryOf(marker->id, marker->nonce) != name) continue;
     if (marker->inode != stat.inode || marker->registry != registry.path()) continue;  // a copy of a registry

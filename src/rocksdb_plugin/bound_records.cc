@@ -56,6 +56,13 @@ Result<std::string> BoundRecords::SetAside(FileId id, const std::string& path) {
   return aside;
 }
 
+Result<std::set<FileId>> BoundRecords::AllSetAside() const {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListIfThere(*volume_, kSetAside));
+  std::set<FileId> ids;
+  for (const DirectoryEntry& entry : entries) ids.insert(entry.stat.id);
+  return ids;
+}
+
 Result<std::optional<std::string>> BoundRecords::FindSetAside(FileId id) const {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListIfThere(*volume_, kSetAside));
   const auto found = std::ranges::find_if(

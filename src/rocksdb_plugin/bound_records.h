@@ -11,6 +11,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ class BoundRecords {
 
   // Moves a directory there, and returns its new path. It has no directories below it.
   [[nodiscard]] Result<std::string> SetAside(FileId id, const std::string& path);
-  // Where a directory that was set aside is.
+  // The directories that were set aside.
+  [[nodiscard]] Result<std::set<FileId>> AllSetAside() const;
+  // Where one of them is.
   [[nodiscard]] Result<std::optional<std::string>> FindSetAside(FileId id) const;
   // Deletes the directory that was set aside first, and returns its path; none if there is none.
   [[nodiscard]] Result<std::optional<std::string>> DeleteOldest();
