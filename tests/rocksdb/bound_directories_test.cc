@@ -127,6 +127,38 @@ TEST_F(TwoPrefixesTest, OutsideOfThePrefixesADirectoryWithAMarkerIsRefused) {
   EXPECT_EQ(Read("y/b/db/f"), "one");
 }
 
+TEST_F(TwoPrefixesTest, ACrashOfAMoveToAnotherPrefixSetsNothingAside) {
+  int step = 0;
+  for (bool died = true; died; ++step) {
+    SCOPED_TRACE(step);
+    MakeDirectory("x/a/db");
+    ASSERT_STATUS_OK(Write("x/a/db/f", "one"));
+    hostfs::rename(At("x/a/db"), At("y/b/db"));
+    int reached = 0;
+    died = false;
+    {
+      const SyncPoint::Scope scope([&](std::string_view point) {
+        if (!point.starts_with("BoundDirectories:") || reached++ != step) return;
+        died = true;
+        throw std::runtime_error("the process dies here");
+      });
+      Read("y/b/db/f");
+    }
+    Restart();
+    for (const char* const other : {"x/a/other", "y/b/other"}) {  // asks both registries
+      MakeDirectory(other);
+      ASSERT_STATUS_OK(Write(std::string(other) + "/f", "two"));
+    }
+    Stop();
+    EXPECT_THAT(SetAside(), IsEmpty());
+    Start();
+    EXPECT_EQ(Read("y/b/db/f"), "one");
+    ASSERT_STATUS_OK(fs->DeleteFile(At("y/b/db/f"), kIo, nullptr));
+    ASSERT_STATUS_OK(fs->DeleteDir(At("y/b/db"), kIo, nullptr));
+  }
+  EXPECT_GT(step, 4);
+}
+
 class BoundDirectoriesTest : public DefaultDeviceTest {
  protected:
   using DefaultDeviceTest::DefaultDeviceTest;
@@ -172,6 +204,169 @@ TEST_F(BoundDirectoriesTest, ADirectoryThatIsRemovedAgainAndAgainBlocksNoOther) 
   Stop();
   EXPECT_THAT(InVolume("db"), IsEmpty());
   EXPECT_THAT(SetAside(), SizeIs(9));
+}
+
+// The entry has the moved directory's marker as its other name; nothing is at the path that the copy tells.
+TEST_F(BoundDirectoriesTest, ACopyOfADirectoryThatWasMovedAndNotUsedSinceIsRefused) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::copy(At("db"), At("copy"));
+  hostfs::rename(At("db"), At("moved"));
+  EXPECT_THAT(Read("copy/f"), HasSubstr("is a copy of another directory"));
+  EXPECT_EQ(Read("moved/f"), "one");
+}
+
+TEST_F(BoundDirectoriesTest, ACopyIsRefusedAlsoIfTheRegistryIsLost) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::copy(At("db"), At("copy"));
+  hostfs::remove_all(Registry());
+  EXPECT_THAT(Read("copy/f"), HasSubstr("is a copy of another directory"));
+  EXPECT_EQ(Read("db/f"), "one");
+}
+
+// Files that are set aside come back when they are used, so only the volume tells.
+TEST_F(BoundDirectoriesTest, AReplacedMarkerSetsNothingAside) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::copy(At("db/ZENFS"), At("saved"));
+  hostfs::rename(At("saved"), At("db/ZENFS"));
+  Restart();
+  MakeDirectory("other");
+  ASSERT_STATUS_OK(Write("other/f", "two"));
+  Stop();
+  EXPECT_THAT(SetAside(), IsEmpty());
+  EXPECT_THAT(InVolume("db"), ElementsAre("f"));
+}
+
+TEST_F(BoundDirectoriesTest, ACopyOfARegistrySaysNothingOfDirectoriesThatWereMoved) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  Stop();
+  const std::string copy = volume.directory() + "/copy";
+  hostfs::copy(Registry(), copy);
+  hostfs::remove_all(Registry());
+  hostfs::rename(copy, Registry());
+  hostfs::rename(At("db"), At("moved"));
+  Start();
+  MakeDirectory("other");
+  ASSERT_STATUS_OK(Write("other/f", "two"));
+  Stop();
+  EXPECT_THAT(SetAside(), IsEmpty());
+  Start();
+  EXPECT_EQ(Read("moved/f"), "one");
+}
+
+TEST_F(BoundDirectoriesTest, AReaderOfASetAsideDirectoryChangesNothing) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::copy(At("db"), At("elsewhere"));
+  hostfs::remove_all(At("db"));
+  MakeDirectory("other");
+  ASSERT_STATUS_OK(Write("other/f", "two"));
+  Stop();
+  const std::string marker = TextOnHost("elsewhere/ZENFS");
+  fs = std::make_unique<DefaultFileSystem>(DefaultDevice{.uri = volume.uri("ro"), .prefixes = prefixes}, host);
+  EXPECT_EQ(Read("elsewhere/f"), "one");
+  EXPECT_FALSE(Write("elsewhere/g", "x").ok());
+  Stop();
+  EXPECT_EQ(TextOnHost("elsewhere/ZENFS"), marker);
+  EXPECT_THAT(SetAside(), SizeIs(1));
+  Start();
+  EXPECT_EQ(Read("elsewhere/f"), "one");
+}
+
+TEST_F(BoundDirectoriesTest, ADirectoryWithoutFilesThatWasMovedIsNotGivenToAnother) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  ASSERT_STATUS_OK(fs->DeleteFile(At("db/f"), kIo, nullptr));
+  hostfs::rename(At("db"), At("moved"));
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/g", "two"));
+  ASSERT_STATUS_OK(Write("moved/h", "three"));
+  EXPECT_THAT(Children("db"), ElementsAre("g"));
+  EXPECT_THAT(Children("moved"), ElementsAre("h"));
+}
+
+// Without the registry nothing says that the directory was moved. It was used before by the same process.
+TEST_F(BoundDirectoriesTest, FilesThatAreGivenToAnotherDirectoryAreNotReadByTheFormerOne) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::rename(At("db"), At("moved"));
+  EXPECT_EQ(Read("moved/f"), "one");
+  hostfs::remove_all(Registry());
+  MakeDirectory("db");
+  PutOnHost("db/ZENFS", "");
+  EXPECT_EQ(Read("db/f"), "one");
+  EXPECT_THAT(Read("moved/f"), HasSubstr("does not count any more"));
+  EXPECT_THAT(Write("moved/g", "two").ToString(), HasSubstr("does not count any more"));
+}
+
+// What a user does who wants the space at once. The path of the removed one belongs to another, which stays in its place.
+TEST_F(BoundDirectoriesTest, AnEntryWhoseFilesAreGoneDoesNotSetItsSuccessorAside) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::remove_all(At("db"));
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/g", "two"));
+  Stop();
+  for (const std::string& name : SetAside()) {
+    const auto direct = volume.Open();
+    ASSERT_STATUS_OK(direct->DeleteFile("/.zenfs-removed/" + name + "/f", kIo, nullptr));
+    ASSERT_STATUS_OK(direct->DeleteDir("/.zenfs-removed/" + name, kIo, nullptr));
+  }
+  Start();
+  MakeDirectory("other");
+  ASSERT_STATUS_OK(Write("other/g", "two"));
+  ExpectNoLeftovers();
+  Stop();
+  EXPECT_THAT(SetAside(), IsEmpty());
+  EXPECT_THAT(InVolume("db"), ElementsAre("g"));
+}
+
+TEST_F(BoundDirectoriesTest, AMarkerThatWasUsedIsLookedAtAgainOnceItChanged) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  EXPECT_EQ(Read("db/f"), "one");
+  ASSERT_EQ(chmod(At("db/ZENFS").c_str(), 0666), 0);
+  EXPECT_THAT(Read("db/f"), HasSubstr("others may write to it"));
+  EXPECT_THAT(Write("db/g", "two").ToString(), HasSubstr("others may write to it"));
+  ASSERT_EQ(chmod(At("db/ZENFS").c_str(), 0644), 0);
+  EXPECT_EQ(Read("db/f"), "one");
+}
+
+TEST_F(BoundDirectoriesTest, ARegistryThatOthersMayWriteToIsNotBelieved) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  ASSERT_EQ(chmod(Registry().c_str(), 0777), 0);
+  hostfs::remove_all(At("db"));
+  MakeDirectory("other");
+  ASSERT_STATUS_OK(Write("other/f", "two"));
+  Stop();
+  EXPECT_THAT(SetAside(), IsEmpty());
+  EXPECT_EQ(hostfs::hard_link_count(At("other/ZENFS")), 2u);  // a registry elsewhere
+}
+
+TEST_F(BoundDirectoriesTest, AMovedDirectoryThatCannotBeWrittenHasItsFiles) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::rename(At("db"), At("moved"));
+  hostfs::create_directory(At("moved/.ZENFS.new"));  // stands for a host that is full or read-only
+  EXPECT_EQ(Read("moved/f"), "one");
+  ASSERT_STATUS_OK(Write("moved/g", "two"));
+  hostfs::remove(At("moved/.ZENFS.new"));
+  Restart();
+  EXPECT_THAT(Children("moved"), ElementsAre("f", "g"));
+}
+
+TEST_F(BoundDirectoriesTest, AFileOfTheHostIsNotRenamedOverOneOfTheVolume) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  PutOnHost("db/g", "of the host");
+  EXPECT_THAT(fs->RenameFile(At("db/g"), At("db/f"), kIo, nullptr).ToString(),
+              HasSubstr("Invalid cross-device link"));
+  EXPECT_EQ(Read("db/f"), "one");
+  EXPECT_EQ(Read("db/g"), "of the host");
 }
 
 class SmallBoundDirectoriesTest : public BoundDirectoriesTest {
