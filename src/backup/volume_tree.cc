@@ -76,7 +76,7 @@ Result<VolumeTree> WalkVolume(const Volume& volume, std::string_view path) {
     if (entry == nullptr) return tree;
     above.resize(walk.depth() + 1);
     auto& [directory, too_long] = above.back();
-    if (tree.top.empty() && IsRestoresOwn(walk.relative())) {
+    if (tree.top.empty() && IsOfThisVolume(walk.relative())) {
       walk.Skip();
     } else if (!walk.fits()) {
       if (too_long) {

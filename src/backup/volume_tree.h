@@ -22,6 +22,12 @@ inline constexpr std::string_view kRestoreRecord = ".zenfs_restore.log";
   return name == kRestoreStaging || name == kRestoreRecord;
 }
 
+// True if a name in the root of a volume does not belong into a backup. Records of the host's directories must not count again after a
+// restore.
+[[nodiscard]] constexpr bool IsOfThisVolume(std::string_view name) {
+  return IsRestoresOwn(name) || name == kBoundRecords;
+}
+
 // One line about names that a walk left out because their paths are too long; empty if there are none. `first`: the path of one.
 [[nodiscard]] std::string TooLongText(std::uint64_t names, std::string_view first);
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr mode_t kOthersMayWrite = 022;
 constexpr mode_t kRegistryMode = 0711;  // other users may ask for an entry whose name they know
+constexpr int kCopiesMax = 1000;
 constexpr std::uint64_t kRoomDivisor = 8;
 constexpr std::chrono::seconds kLooksForRoom{10};
 
@@ -25,9 +26,8 @@ std::string Below(const std::string& directory, std::string_view name) {
   return fmt::format("{}/{}", directory == "/" ? "" : directory, name);
 }
 
-std::string RegistryIn(const std::string& place) {
-  return Below(place, fmt::format("{}{}", BoundDirectories::kRegistryPrefix, ::geteuid()));
-}
+std::string OwnRegistryName() { return fmt::format("{}{}", BoundDirectories::kRegistryPrefix, ::geteuid()); }
+std::string RegistryIn(const std::string& place) { return Below(place, OwnRegistryName()); }
 
 // The registry, if there is one that only this user can change.
 std::optional<HostDirectory> OpenRegistry(const std::string& path) {
@@ -55,10 +55,25 @@ Result<std::optional<HostDirectory>> OpenOrMakeRegistry(const std::string& path)
 Status CheckOwner(const HostStat& stat, const std::string& shown) {
   if (stat.kind != HostStat::Kind::kFile)
     return Fail(Code::kInvalidArgument, fmt::format("{}: not a regular file", shown));
-  if ((stat.owner == ::geteuid() || stat.owner == 0) && (stat.mode & kOthersMayWrite) == 0) return {};
-  return Fail(Error(Code::kPermission,
-                    fmt::format("{}: belongs to user {}, or others may write to it", shown, stat.owner))
-                  .Advise("run the program as the user that made it, or give it to this user"));
+  if (stat.owner != ::geteuid() && stat.owner != 0) {
+    return Fail(Error(Code::kPermission, fmt::format("{}: belongs to user {}", shown, stat.owner))
+                    .Advise("run the program as the user that made it, or give it to this user"));
+  }
+  if ((stat.mode & kOthersMayWrite) == 0) return {};
+  return Fail(Error(Code::kPermission, fmt::format("{}: others may write to it", shown))
+                  .Advise("take that right from them ('chmod go-w')"));
+}
+
+// That of this user, or of root; none also if it is empty or damaged.
+std::optional<DirectoryMarker> MarkerAt(const std::string& path) {
+  const std::string name(BoundDirectories::kMarker);
+  const Result<HostDirectory> directory = HostDirectory::Open(path);
+  if (!directory) return {};
+  const Result<HostStat> stat = directory->Stat(name);
+  if (!stat || !CheckOwner(*stat, name).ok()) return {};
+  Result<DirectoryMarker> marker = DirectoryMarker::Read(*directory, name);
+  if (!marker) return {};
+  return *std::move(marker);
 }
 
 // From "ID.NONCE"; 0, which no directory of the host has, if it is something else.
@@ -136,7 +151,7 @@ Result<std::optional<std::string>> BoundDirectories::FindLocked(const std::strin
   ZENFS_ASSIGN_OR_RETURN(const HostStat stat, opened.Stat(std::string(kMarker)));
   if (stat.kind == HostStat::Kind::kMissing) return std::nullopt;
   ZENFS_RETURN_IF_ERROR(CheckOwner(stat, opened.PathOf(kMarker)));
-  ZENFS_ASSIGN_OR_RETURN(Found found, stat.size == 0 ? Adopt(opened) : FindMarked(opened, stat));
+  ZENFS_ASSIGN_OR_RETURN(Found found, stat.size == 0 ? Adopt(opened, stat.inode) : FindMarked(opened, stat));
   ZENFS_RETURN_IF_ERROR(SetAsideOnce(directory));
   if (::lstat(Below(directory, kMarker).c_str(), &st) != 0) return std::nullopt;
   known_[directory] = {st.st_dev, st.st_ino, st.st_ctim, found.id, found.path};
@@ -168,16 +183,18 @@ Result<BoundDirectories::Found> BoundDirectories::FindMarked(const HostDirectory
   if (std::ranges::find(nonces, marker.nonce) == nonces.end()) {
     return Fail(
         Error(Code::kInvalidArgument,
-              fmt::format("{}: does not count any more: the files are those of another directory, of which "
-                          "{} is a copy, or which has been given them",
-                          shown, directory.path()))
-            .Advise(fmt::format("remove {} to begin without files", shown)));
+              fmt::format("{}: does not count any more, because another marker has taken its place: of the "
+                          "directory that has the volume's {} now, or had it last",
+                          shown, marker.path))
+            .Advise(fmt::format("if no directory has these files, move this one to {} and put an empty file "
+                                "in the place of its marker; to begin without files, remove the marker",
+                                marker.path)));
   }
   ZENFS_ASSIGN_OR_RETURN(const bool is_registered, IsRegistered(directory, marker, stat));
   ZENFS_ASSIGN_OR_RETURN(std::string path, PathInVolume(marker, shown));
   Found found{marker.id, std::move(path)};
-  const bool is_current =
-      is_registered && found.path == marker.path && marker.host == directory.path() && nonces.size() == 1;
+  const bool is_current = is_registered && found.path == marker.path && marker.host == directory.path() &&
+                          marker.inode == stat.inode && nonces.size() == 1;
   if (!may_change() || is_current) return found;
   // One that is registered says where the files are, also if the host is full or can't be written.
   if (const Status registered = Register(directory, found); !registered.ok() && !is_registered)
@@ -210,6 +227,7 @@ Result<bool> BoundDirectories::IsRegistered(const HostDirectory& directory, cons
       return FailErrno(errno, Below(registry, entry));
     }
     const bool is_ours = there.st_uid == ::geteuid();
+    if (!is_ours && registry.ends_with(OwnRegistryName())) continue;  // somebody else has taken the name
     if (registered.st_dev == own.st_dev && registered.st_ino == own.st_ino) {
       if (stat.links <= 2 || marker.host == directory.path()) return is_ours;
       return Fail(
@@ -220,28 +238,39 @@ Result<bool> BoundDirectories::IsRegistered(const HostDirectory& directory, cons
     if (registered.st_nlink != 1 || !(is_ours || there.st_uid == 0)) return refuse_copy();
   }
   if (marker.host == directory.path()) return false;
-  const Result<HostDirectory> original = HostDirectory::Open(marker.host);
-  if (!original) return false;
-  const Result<DirectoryMarker> there = DirectoryMarker::Read(*original, std::string(kMarker));
+  const std::optional<DirectoryMarker> there = MarkerAt(marker.host);
   if (there && there->volume == marker.volume && there->nonce == marker.nonce) return refuse_copy();
   return false;
 }
 
-// Where the volume has the directory now; one that was set aside gets its path back.
+// The path, path~2, ... that has the directory with this id, or is free (kNoFile): as many as a directory of the host can have.
+Result<std::optional<std::string>> BoundDirectories::FindCopyOf(const std::string& path, FileId id) const {
+  for (int copy = 1; copy <= kCopiesMax; ++copy) {
+    std::string name = copy == 1 ? path : fmt::format("{}~{}", path, copy);
+    const Result<FileStat> there = volume_->Stat(name);
+    const bool is_missing =
+        !there && (there.error().code() == Code::kNotFound || there.error().code() == Code::kNotADirectory);
+    if (!there && !is_missing) return Fail(there.error());
+    const bool found = id == kNoFile ? is_missing : there && there->is_directory && there->id == id;
+    if (found) return name;
+  }
+  return std::nullopt;
+}
+
+// Where the volume has the directory now; one that was set aside gets its path back. If the process dies before a marker says the new one,
+// it is found there.
 Result<std::string> BoundDirectories::PathInVolume(const DirectoryMarker& marker, const std::string& shown) {
-  const Result<FileStat> there = volume_->Stat(marker.path);
-  if (!there && there.error().code() != Code::kNotFound && there.error().code() != Code::kNotADirectory)
-    return Fail(there.error());
-  if (there && there->is_directory && there->id == marker.id) return marker.path;
+  ZENFS_ASSIGN_OR_RETURN(std::optional<std::string> path, FindCopyOf(marker.path, marker.id));
+  if (path) return *std::move(path);
   ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> aside, records_.FindSetAside(marker.id));
   if (!aside) return Fail(Gone(marker, shown));
   if (!may_change()) return *aside;
-  std::string back = marker.path;
-  for (int copy = 2; volume_->Stat(back).has_value(); ++copy) back = fmt::format("{}~{}", marker.path, copy);
-  ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(DirectoryOf(back), /*parents=*/true));
-  ZENFS_RETURN_IF_ERROR(volume_->Rename(*aside, back));
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> back, FindCopyOf(marker.path, kNoFile));
+  if (!back) return Fail(Code::kExists, fmt::format("{}: too many directories of this name", marker.path));
+  ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(DirectoryOf(*back), /*parents=*/true));
+  ZENFS_RETURN_IF_ERROR(volume_->Rename(*aside, *back));
   SyncPoint::Reach("BoundDirectories: moved files back");
-  return back;
+  return *back;
 }
 
 Result<bool> BoundDirectories::HasFiles(const std::string& path) const {
@@ -250,7 +279,7 @@ Result<bool> BoundDirectories::HasFiles(const std::string& path) const {
 }
 
 nlink_t BoundDirectories::NamesNear(const std::string& directory, FileId id,
-                                    const std::vector<std::string>& nonces) const {
+                                    const std::vector<std::string>& nonces, ino_t except) const {
   nlink_t most = 0;
   std::vector<std::string> places = KnownPlaces(directory);
   for (const std::string& prefix : prefixes_) {
@@ -259,14 +288,14 @@ nlink_t BoundDirectories::NamesNear(const std::string& directory, FileId id,
   for (const std::string& place : places) {
     for (const std::string& nonce : nonces) {
       struct stat st{};
-      if (::lstat(Below(RegistryIn(place), EntryOf(id, nonce)).c_str(), &st) == 0)
+      if (::lstat(Below(RegistryIn(place), EntryOf(id, nonce)).c_str(), &st) == 0 && st.st_ino != except)
         most = std::max(most, st.st_nlink);
     }
   }
   return most;
 }
 
-Result<BoundDirectories::Found> BoundDirectories::Adopt(const HostDirectory& directory) {
+Result<BoundDirectories::Found> BoundDirectories::Adopt(const HostDirectory& directory, ino_t own) {
   const std::string shown = directory.PathOf(kMarker);
   const Result<FileStat> there = volume_->Stat(directory.path());
   if (!there || !there->is_directory) {
@@ -275,7 +304,7 @@ Result<BoundDirectories::Found> BoundDirectories::Adopt(const HostDirectory& dir
                     .Advise("remove it"));
   }
   ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(there->id));
-  if (NamesNear(directory.path(), there->id, nonces) > 1) {
+  if (NamesNear(directory.path(), there->id, nonces, own) > 1) {
     return Fail(
         Error(Code::kInvalidArgument,
               fmt::format("{}: is empty, and the volume's {} has the files of a directory that was moved",
@@ -295,10 +324,16 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
     return *std::move(found);
   }
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory opened, HostDirectory::Open(directory));
-  if (directory.find('\n') != std::string::npos)
-    return Fail(Code::kInvalidArgument, fmt::format("{}: a line end in the path of a directory", directory));
   if (!may_change())
     return Fail(Code::kReadOnly, fmt::format("{}: the volume is mounted read-only", directory));
+  const auto is_here = [&](const auto& held) { return held.second == directory; };
+  if (std::ranges::any_of(locks_, is_here)) {
+    return Fail(
+        Error(Code::kBusy, fmt::format("{}: a database of this process is open there, and its marker ({}) "
+                                       "was removed",
+                                       directory, kMarker))
+            .Advise("close the database first"));
+  }
   ZENFS_RETURN_IF_ERROR(CheckNoDatabaseOnHost(opened));
   ZENFS_RETURN_IF_ERROR(opened.RemoveFile(std::string(kNewMarker)));
   set_aside_in_.clear();
@@ -314,7 +349,7 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
 
 // The first of the directory's own path, path~2, ... that no other directory of the host has.
 Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
-  for (int copy = 1;; ++copy) {
+  for (int copy = 1; copy <= kCopiesMax; ++copy) {
     const std::string path = copy == 1 ? directory : fmt::format("{}~{}", directory, copy);
     const Result<FileStat> there = volume_->Stat(path);
     if (!there && there.error().code() == Code::kNotFound) return path;
@@ -322,15 +357,14 @@ Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
     if (!there->is_directory) continue;
     ZENFS_ASSIGN_OR_RETURN(const bool has_files, HasFiles(path));
     ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(there->id));
-    const nlink_t names = nonces.empty() ? 0 : NamesNear(directory, there->id, nonces);
-    if (names > 1) continue;
+    if (!nonces.empty() && NamesNear(directory, there->id, nonces) > 1) continue;
     if (!nonces.empty() && has_files) {
-      if (names == 0 && told_.insert(path).second) {
+      if (told_.insert(path).second) {
         PrintLine(
-            fmt::format("the volume's {} has files of a directory that can't be seen from {}: it was moved "
-                        "away, or removed together with its registry ({}UID); if it is gone, 'zenfs rmdir "
-                        "--force --path={}' frees their space",
-                        path, directory, kRegistryPrefix, path));
+            fmt::format("the volume's {} has files of another directory, which was moved away, or removed "
+                        "while its registry ({}) could not tell; if it is gone, 'zenfs rmdir --force "
+                        "--path={}' frees their space",
+                        path, OwnRegistryName(), path));
       }
       continue;
     }
@@ -341,13 +375,19 @@ Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
                   "{}: the volume has files there, and nothing says that they were made in this directory",
                   directory))
             .Advise(fmt::format(
-                "to use them, make an empty file {}; to delete them, 'zenfs rmdir --force --path={}'",
-                Below(directory, kMarker), path)));
+                "{}to delete them, 'zenfs rmdir --force --path={}'",
+                copy != 1 ? ""
+                          : fmt::format("to use them, make an empty file {}; ", Below(directory, kMarker)),
+                path)));
   }
+  return Fail(Code::kExists, fmt::format("{}: too many directories of this name", directory));
 }
 
 // Writes a marker, which replaces the present one in one step.
 Status BoundDirectories::Register(const HostDirectory& directory, const Found& found) {
+  if (directory.path().find('\n') != std::string::npos)
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a line end in the path of a directory", directory.path()));
   ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> old_nonces, records_.Nonces(found.id));
   const auto with_directory = [&](const Error& error) {
     return Fail(error.With(fmt::format("{}: cannot be bound to the volume", directory.path())));
@@ -460,41 +500,56 @@ Result<bool> BoundDirectories::WasRemoved(const DirectoryMarker& marker,
   }
   for (const std::string& nonce : nonces) {
     ZENFS_ASSIGN_OR_RETURN(const HostStat stat, registry.Stat(EntryOf(marker.id, nonce)));
-    if (stat.kind != HostStat::Kind::kFile || stat.links != 1) return false;
+    const nlink_t names = stat.kind == HostStat::Kind::kFile
+                              ? stat.links
+                              : NamesNear(DirectoryOf(registry.path()), marker.id, {nonce});
+    if (names != 1) return false;
   }
   struct stat st{};
   if (::lstat(Below(marker.host, kMarker).c_str(), &st) != 0) return errno == ENOENT || errno == ENOTDIR;
-  const Result<HostDirectory> directory = HostDirectory::Open(marker.host);
-  if (!directory || st.st_size == 0) return false;
-  const Result<DirectoryMarker> there = DirectoryMarker::Read(*directory, std::string(kMarker));
+  if (st.st_uid != ::geteuid() && st.st_uid != 0) return true;  // not one of ours
+  const std::optional<DirectoryMarker> there = MarkerAt(marker.host);
   return there && (there->volume != marker.volume || there->id != marker.id);
 }
 
 Result<bool> BoundDirectories::SetAside(const DirectoryMarker& marker) {
-  const Result<FileStat> there = volume_->Stat(marker.path);
-  if (!there && there.error().code() != Code::kNotFound && there.error().code() != Code::kNotADirectory)
-    return Fail(there.error());
-  if (!there || !there->is_directory || there->id != marker.id) {
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> path, FindCopyOf(marker.path, marker.id));
+  if (!path) {
     ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> aside, records_.FindSetAside(marker.id));
     if (!aside) ZENFS_RETURN_IF_ERROR(records_.Forget(marker.id));  // somebody has deleted it
     return !aside;
   }
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume_->List(marker.path));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume_->List(*path));
   const auto files =
       std::ranges::count_if(entries, [](const DirectoryEntry& entry) { return !entry.stat.is_directory; });
   if (files == 0) {
     ZENFS_RETURN_IF_ERROR(records_.Forget(marker.id));
-    if (entries.empty()) ZENFS_RETURN_IF_ERROR(volume_->RemoveDirectory(marker.path));
+    ZENFS_RETURN_IF_ERROR(RemoveEmpty(*path));
     return true;
   }
   if (static_cast<std::size_t>(files) != entries.size()) return false;
-  ZENFS_ASSIGN_OR_RETURN(const std::string aside, records_.SetAside(marker.id, marker.path));
+  ZENFS_ASSIGN_OR_RETURN(const std::string aside, records_.SetAside(marker.id, *path));
   SyncPoint::Reach("BoundDirectories: set files aside");
   PrintLine(
       fmt::format("{} was removed or emptied on the host: its files ({}) are set aside in the volume as {} "
                   "until space is needed",
                   marker.host, files, aside));
+  ZENFS_RETURN_IF_ERROR(RemoveEmpty(DirectoryOf(*path)));
   return false;
+}
+
+// Removes a directory of the volume, and those above it, that are empty and belong to no directory of the host. Those above were made for the
+// ones below.
+Status BoundDirectories::RemoveEmpty(std::string path) {
+  for (; path != "/"; path = DirectoryOf(path)) {
+    ZENFS_ASSIGN_OR_RETURN(const FileStat there, volume_->Stat(path));
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume_->List(path));
+    if (!entries.empty()) return {};
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(there.id));
+    if (!nonces.empty()) return {};
+    ZENFS_RETURN_IF_ERROR(volume_->RemoveDirectory(path));
+  }
+  return {};
 }
 
 Status BoundDirectories::MakeRoom() {
@@ -510,6 +565,16 @@ Status BoundDirectories::MakeRoom() {
     PrintLine(fmt::format("space is short: {} in the volume is deleted", *deleted));
   }
   return {};
+}
+
+void BoundDirectories::NoteLock(const void* lock, std::string directory) {
+  MutexLock held(mutex_);
+  locks_.insert_or_assign(lock, std::move(directory));
+}
+
+void BoundDirectories::NoteUnlock(const void* lock) {
+  MutexLock held(mutex_);
+  locks_.erase(lock);
 }
 
 Status BoundDirectories::Remove(const std::string& directory) {

@@ -73,11 +73,16 @@ class BoundDirectories {
   // one of another volume, or one that does not count; kCorruption for a damaged one, or if the volume does not have the directory;
   // kExists if it has a database on the host as well.
   [[nodiscard]] Result<std::optional<std::string>> Find(const std::string& directory) EXCLUDES(mutex_);
-  // The same, and binds the directory if it is not bound. Errors, in addition: kNotFound if it is missing; kExists if it has a
-  // database on the host, or if the volume has files there that belong to no known directory.
+  // The same, and binds the directory if it is not bound. Errors, in addition: kNotFound if it is missing; kBusy for a lock of
+  // this process; kExists if it has a database on the host, or if the volume has files there that belong to no known directory.
   [[nodiscard]] Result<std::string> Bind(const std::string& directory) EXCLUDES(mutex_);
   // Removes a bound directory on both sides. Errors: kNotEmpty.
   [[nodiscard]] Status Remove(const std::string& directory) EXCLUDES(mutex_);
+
+  // While a database of this process has a lock in the directory, the directory is not bound anew: half of the database would be in another
+  // one. `lock`: any key.
+  void NoteLock(const void* lock, std::string directory) EXCLUDES(mutex_);
+  void NoteUnlock(const void* lock) EXCLUDES(mutex_);
 
  private:
   // A marker that was found to be right, and what tells that it is still the same.
@@ -106,11 +111,14 @@ class BoundDirectories {
   // False if the registry has to be told of the marker. Errors: kInvalidArgument for a copy.
   Result<bool> IsRegistered(const HostDirectory& directory, const DirectoryMarker& marker,
                             const HostStat& stat) const;
+  Result<std::optional<std::string>> FindCopyOf(const std::string& path, FileId id) const;
   Result<std::string> PathInVolume(const DirectoryMarker& marker, const std::string& shown) REQUIRES(mutex_);
-  Result<Found> Adopt(const HostDirectory& directory) REQUIRES(mutex_);
+  // `own`: inode of the empty marker.
+  Result<Found> Adopt(const HostDirectory& directory, ino_t own) REQUIRES(mutex_);
   // How many names the entries of these markers have, in the registries of `directory` and of the prefixes: 2 if a marker is in a
-  // directory, which may have been moved; 0 if there is no entry.
-  nlink_t NamesNear(const std::string& directory, FileId id, const std::vector<std::string>& nonces) const;
+  // directory, which may have been moved; 0 if there is no entry. The entry with the inode `except` does not count.
+  nlink_t NamesNear(const std::string& directory, FileId id, const std::vector<std::string>& nonces,
+                    ino_t except = 0) const;
   Result<std::string> ChoosePath(const std::string& directory) REQUIRES(mutex_);
   Status Register(const HostDirectory& directory, const Found& found) REQUIRES(mutex_);
   Status RegisterIn(const HostDirectory& registry, const HostDirectory& directory, const Found& found,
@@ -122,6 +130,7 @@ class BoundDirectories {
   Result<bool> WasRemoved(const DirectoryMarker& marker, const HostDirectory& registry) const;
   // True if nothing is left of it, so that its entry can go. A directory waits for those below it.
   Result<bool> SetAside(const DirectoryMarker& marker) REQUIRES(mutex_);
+  Status RemoveEmpty(std::string path) REQUIRES(mutex_);
   // Deletes what is set aside, the oldest first, while less than an eighth of the volume is free.
   Status MakeRoom() REQUIRES(mutex_);
   Result<bool> HasFiles(const std::string& path) const;
@@ -130,9 +139,10 @@ class BoundDirectories {
   BoundRecords records_;
   const std::vector<std::string> prefixes_;
   Mutex mutex_;  // held during calls of the host and of the volume, so taken before all locks of the volume
-  std::map<std::string, Known> known_ GUARDED_BY(mutex_);  // by the host's directory
-  std::set<std::string> set_aside_in_ GUARDED_BY(mutex_);  // registries that have been looked at
-  std::set<std::string> told_ GUARDED_BY(mutex_);          // lines that were printed
+  std::map<std::string, Known> known_ GUARDED_BY(mutex_);        // by the host's directory
+  std::set<std::string> set_aside_in_ GUARDED_BY(mutex_);        // registries that have been looked at
+  std::set<std::string> told_ GUARDED_BY(mutex_);                // lines that were printed
+  std::map<const void*, std::string> locks_ GUARDED_BY(mutex_);  // and their directories
   SteadyTime next_look_for_room_ GUARDED_BY(mutex_){};
 };
 

@@ -13,8 +13,6 @@ namespace zenfs {
 
 namespace {
 
-constexpr std::string_view kBound = "/.zenfs-bound";
-
 // Names in a directory that may be missing.
 Result<std::vector<DirectoryEntry>> ListIfThere(const Volume& volume, std::string_view path) {
   Result<std::vector<DirectoryEntry>> entries = volume.List(path);
@@ -25,7 +23,7 @@ Result<std::vector<DirectoryEntry>> ListIfThere(const Volume& volume, std::strin
 }  // namespace
 
 std::string BoundRecords::RecordOf(FileId id) const {
-  return fmt::format("{}/{}.{}", kBound, volume_->info().superblock.uuid.ToString(), id.value);
+  return fmt::format("/{}/{}.{}", kBoundRecords, volume_->info().superblock.uuid.ToString(), id.value);
 }
 
 Result<std::vector<std::string>> BoundRecords::Nonces(FileId id) const {

@@ -491,14 +491,21 @@ IOStatus DefaultFileSystem::LockFile(const std::string& fname, const IOOptions& 
   *lock = nullptr;
   return Guarded([&] {
     const Result<Place> place = PlaceForNew(fname, /*also_on_host=*/true);  // binds the directory
-    return place ? host_->LockFile(fname, options, lock, dbg)
-                 : ToWriteStatus(place.error(), "locking", fname);
+    if (!place) return ToWriteStatus(place.error(), "locking", fname);
+    IOStatus locked = host_->LockFile(fname, options, lock, dbg);
+    if (!locked.ok() || !place->in_volume) return locked;
+    if (const Result<std::string> path = PathOnHost(fname))
+      AlreadyMounted()->directories.NoteLock(*lock, DirectoryOf(*path));
+    return locked;
   });
 }
 
 IOStatus DefaultFileSystem::UnlockFile(rocksdb::FileLock* lock, const IOOptions& options,
                                        IODebugContext* dbg) {
-  return Guarded([&] { return host_->UnlockFile(lock, options, dbg); });
+  return Guarded([&] {
+    if (Mounted* const mounted = AlreadyMounted()) mounted->directories.NoteUnlock(lock);
+    return host_->UnlockFile(lock, options, dbg);
+  });
 }
 
 IOStatus DefaultFileSystem::GetTestDirectory(const IOOptions& options, std::string* path,

@@ -47,6 +47,9 @@ struct FileStat {
   Lifetime lifetime = Lifetime::kNotSet;
 };
 
+// In the root: what a volume says about directories of its host (rocksdb_plugin/bound_records.h).
+inline constexpr std::string_view kBoundRecords = ".zenfs-bound";
+
 struct DirectoryEntry {
   std::string name;
   FileStat stat;

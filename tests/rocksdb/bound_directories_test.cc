@@ -266,7 +266,8 @@ TEST_F(BoundDirectoriesTest, AReaderOfASetAsideDirectoryChangesNothing) {
   ASSERT_STATUS_OK(Write("other/f", "two"));
   Stop();
   const std::string marker = TextOnHost("elsewhere/ZENFS");
-  fs = std::make_unique<DefaultFileSystem>(DefaultDevice{.uri = volume.uri("ro"), .prefixes = prefixes}, host);
+  fs =
+      std::make_unique<DefaultFileSystem>(DefaultDevice{.uri = volume.uri("ro"), .prefixes = prefixes}, host);
   EXPECT_EQ(Read("elsewhere/f"), "one");
   EXPECT_FALSE(Write("elsewhere/g", "x").ok());
   Stop();
@@ -367,6 +368,102 @@ TEST_F(BoundDirectoriesTest, AFileOfTheHostIsNotRenamedOverOneOfTheVolume) {
               HasSubstr("Invalid cross-device link"));
   EXPECT_EQ(Read("db/f"), "one");
   EXPECT_EQ(Read("db/g"), "of the host");
+}
+
+// What RocksDB's BackupEngine makes below a database.
+TEST_F(BoundDirectoriesTest, DirectoriesWithoutFilesKeepNoOthersFromBeingSetAside) {
+  for (const char* const name : {"db", "db/backup", "db/backup/private", "db/backup/private/1"})
+    MakeDirectory(name);
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  ASSERT_STATUS_OK(Write("db/backup/private/1/f", "two"));
+  hostfs::remove_all(At("db"));
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/g", "three"));
+  EXPECT_THAT(TextOnHost("db/ZENFS"), HasSubstr("\npath " + At("db") + "\n"));
+  Stop();
+  EXPECT_THAT(InVolume("db"), ElementsAre("g"));
+  EXPECT_THAT(SetAside(), SizeIs(2));
+}
+
+TEST_F(BoundDirectoriesTest, AMarkerThatIsEmptiedInItsPlaceBindsTheDirectoryAnew) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::resize_file(At("db/ZENFS"), 0);  // its entry as well
+  EXPECT_EQ(Read("db/f"), "one");
+  Restart();
+  EXPECT_EQ(Read("db/f"), "one");
+}
+
+TEST_F(BoundDirectoriesTest, APathWithALineEndGetsNoMarker) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::rename(At("db"), At("d\nb"));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(Read("d\nb/f"), "one");
+    Restart();
+  }
+  hostfs::rename(At("d\nb"), At("db"));
+  EXPECT_EQ(Read("db/f"), "one");
+}
+
+TEST_F(BoundDirectoriesTest, AHostThatIsRestoredWithItsHardLinksTellsRemovalsAgain) {
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  Stop();
+  std::string entry;
+  for (const auto& name : hostfs::directory_iterator(Registry())) entry = name.path();
+  hostfs::copy_file(entry, entry + ".copy");
+  hostfs::rename(entry + ".copy", entry);
+  hostfs::remove(At("db/ZENFS"));
+  hostfs::create_hard_link(entry, At("db/ZENFS"));
+  Start();
+  EXPECT_EQ(Read("db/f"), "one");
+  hostfs::remove_all(At("db"));
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/g", "two"));
+  Stop();
+  EXPECT_THAT(SetAside(), SizeIs(1));
+  EXPECT_THAT(InVolume("db"), ElementsAre("g"));
+}
+
+TEST_F(BoundDirectoriesTest, ADatabaseThatIsOpenIsNotDividedWhenItsMarkerGoes) {
+  MakeDirectory("db");
+  rocksdb::FileLock* lock = nullptr;
+  ASSERT_STATUS_OK(fs->LockFile(At("db/LOCK"), kIo, &lock, nullptr));
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  hostfs::remove(At("db/ZENFS"));
+  EXPECT_THAT(Write("db/g", "x").ToString(), HasSubstr("a database of this process is open there"));
+  ASSERT_STATUS_OK(fs->UnlockFile(lock, kIo, nullptr));
+  ASSERT_STATUS_OK(Write("db/g", "two"));
+  EXPECT_THAT(Children("db"), ElementsAre("g"));
+}
+
+TEST_F(BoundDirectoriesTest, WhatAnotherUserPutsInTheWayIsNotBelieved) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give files to another user";
+  constexpr uid_t kNobody = 65534;
+  MakeDirectory("db");
+  ASSERT_STATUS_OK(Write("db/f", "one"));
+  // An entry for a marker that was moved to another file system.
+  const std::string registry = At(".zenfs." + std::to_string(geteuid()));
+  hostfs::create_directory(registry);
+  for (const auto& entry : hostfs::directory_iterator(Registry())) {
+    std::ofstream(registry + "/" + entry.path().filename().string()) << "x";
+    hostfs::create_hard_link(registry + "/" + entry.path().filename().string(), registry + "/second");
+  }
+  ASSERT_EQ(chown(registry.c_str(), kNobody, kNobody), 0);
+  hostfs::copy(At("db"), At("elsewhere"));
+  hostfs::remove_all(At("db"));
+  EXPECT_EQ(Read("elsewhere/f"), "one");
+  // A marker at the place of a directory that was removed.
+  hostfs::remove_all(registry);
+  hostfs::remove_all(At("elsewhere"));
+  hostfs::create_directory(At("elsewhere"));
+  PutOnHost("elsewhere/ZENFS", "");
+  ASSERT_EQ(chown(At("elsewhere/ZENFS").c_str(), kNobody, kNobody), 0);
+  MakeDirectory("new");
+  ASSERT_STATUS_OK(Write("new/f", "two"));
+  Stop();
+  EXPECT_THAT(SetAside(), SizeIs(1));
 }
 
 class SmallBoundDirectoriesTest : public BoundDirectoriesTest {
@@ -494,6 +591,15 @@ class CrashBetweenSteps : public BoundDirectoriesTest {
                PutOnHost("db/ZENFS", "");
              },
              [this] { Read("db/f"); }, "db"},
+            {"turned up again, with its name taken",
+             [=, this] {
+               with_file();
+               hostfs::copy(At("db"), At("elsewhere"));
+               hostfs::remove_all(At("db"));
+               MakeDirectory("db");
+               ASSERT_STATUS_OK(Write("db/g", "two"));
+             },
+             [this] { Read("elsewhere/f"); }, "elsewhere"},
             {"turned up again",
              [=, this] {
                with_file();
