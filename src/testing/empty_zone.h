@@ -21,7 +21,8 @@ inline Status CleanLogZones(Volume& volume) {
   Status first;
   for (const LogZoneStatus& zone : relocation.LookAtLog().zones) {
     if (!zone.closed || zone.held || zone.live.device_bytes == 0) continue;
-    first.Update(relocation.Empty({.zone = zone.zone, .kind = Victim::Kind::kLog}, {}));
+    const Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog, .generation = zone.generation};
+    first.Update(relocation.Empty(victim, {}));
   }
   return first;
 }

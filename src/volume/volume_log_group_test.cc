@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "testing/empty_zone.h"
 #include "volume/volume_reclaim_test_rig.h"
 #include "zone/spread.h"
 
@@ -58,6 +59,19 @@ class VolumeLogGroupTest : public Reclaim {
     return zones;
   }
 };
+
+// What tests call to clean the log: it forgot the generation of the groups, and so cleaned nothing.
+TEST_F(VolumeLogGroupTest, CleaningAllLogZonesLeavesNoFrameInAClosedOne) {
+  const auto log = Log("a.log");
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Record("a.log", *log, 40'000));
+  ASSERT_TRUE(IsOk(CleanLogZones(*volume_)));
+  Relocation& relocation = dynamic_cast<const MountedVolume&>(*volume_).mount().parts().relocation;
+  for (const LogZoneStatus& zone : relocation.LookAtLog().zones) {
+    if (!zone.closed) continue;
+    EXPECT_EQ(zone.live.device_bytes, 0u) << zone.zone.value;
+  }
+  EXPECT_GE(volume_->counters().written.cleaned, kGroup * kZone / 2);
+}
 
 TEST_F(VolumeLogGroupTest, ALogIsWrittenToAGroupAndReadAfterAMount) {
   for (int mounts = 0; mounts < 3; ++mounts) {
