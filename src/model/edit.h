@@ -79,7 +79,7 @@ struct SetExtents {
 
 // Replaces the windows of a framed file, to seal its open window, to truncate the file, or to drop frames that were cleaned
 // into extents. A plain file becomes framed and keeps its extents. Frames outside the windows with a sequence below
-// `next_sequence` are dead from then on.
+// `next_sequence` are dead from then on. A State does not keep windows without bytes.
 struct SealLog {
   FileId id;
   std::vector<LogWindow> windows;

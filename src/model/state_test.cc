@@ -160,6 +160,21 @@ TEST_F(StateTest, SealedWindowsFollowOneAnotherAndTheExtents) {
   Must({SetExtents{kOther, 0, {At(0, 8192, 900)}, 900}, SealLog{kOther, {}, 10, 900}});
 }
 
+// Each seal of a log restates all its windows. No writer needs those without bytes, and an image may have a million of them.
+TEST_F(StateTest, WindowsWithoutBytesAreDropped) {
+  Must({SetExtents{kOther, 0, {At(0, 8192, 900)}, 900},
+        SealLog{kOther,
+                {{1, 1, 1, 900}, {1, 2, 3, 950}, {1, 4, 5, 950}, {1, 6, 6, 950}, {1, 7, 9, 960}},
+                12,
+                960}});
+  const auto file = state_.FindFile(kOther);
+  EXPECT_EQ(file->windows, (std::vector<LogWindow>{{1, 2, 3, 950}, {1, 7, 9, 960}}));
+  EXPECT_EQ(file->next_sequence, 12u);
+  Refused({SealLog{kOther, {{1, 1, 20, 900}}, 20, 900}}, "impossible");
+  Must({SealLog{kOther, {{1, 1, 1, 900}}, 13, 900}});
+  EXPECT_TRUE(state_.FindFile(kOther)->windows.empty());
+}
+
 TEST_F(StateTest, ASealMakesAPlainFileFramed) {
   Must({SetExtents{kFile, 0, {At(0, 8192, 4097)}, 4097}});
   Must({SealLog{kFile, {{1, 1, 2, 5000}}, 3, 5000}});

@@ -188,4 +188,8 @@ Status CleanLogGroup(const LogCleanDeps& deps, std::span<const ZoneId> zones, st
   return damaged.ok() ? busy : damaged;
 }
 
+std::uint64_t RestatedBytes(const FramedFile& file, std::span<const ZoneId> zones) {
+  return file.RestatedBytes(zones, kCopyBytes);
+}
+
 }  // namespace zenfs

@@ -36,4 +36,7 @@ struct LogCleanDeps {
 [[nodiscard]] Status CleanLogGroup(const LogCleanDeps& deps, std::span<const ZoneId> zones,
                                    std::uint64_t* bytes_moved);
 
+// Bytes of metadata, about, that CleanLogGroup writes for this file.
+[[nodiscard]] std::uint64_t RestatedBytes(const FramedFile& file, std::span<const ZoneId> zones);
+
 }  // namespace zenfs

@@ -30,8 +30,8 @@ class ReclaimTarget {
   //   kCorruption: skip the zone until it was reset
   //   all others: skip the zone after kTriesMax attempts (reclaimer.cc)
   [[nodiscard]] virtual Status Empty(const Victim& victim, const ExtentMover::Pause& pause) = 0;
-  // Bytes of metadata that the commits of the copies would write if all files in the data zone were moved out of it now.
-  virtual std::uint64_t RestatedBytes(ZoneId zone) const = 0;
+  // Bytes of metadata that the commits of the copies would write if the victim, which is not active, were emptied now.
+  virtual std::uint64_t RestatedBytes(const Victim& victim) const = 0;
   // True if the zone would stay in use after a move: a file in it is open for writing, or deleted and still being read.
   virtual bool IsHeld(ZoneId zone) const = 0;
   // Returns an unused log zone to the pool, for copies. Returns false if the log has none.

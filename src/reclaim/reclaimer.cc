@@ -18,9 +18,11 @@ constexpr int kPauseFactor = 3;
 // Limit of failed attempts for each zone. The error does not tell whether the source is unreadable, which is
 // permanent, or a copy or commit failed, which may pass. Each attempt writes copies.
 constexpr int kTriesMax = 3;
-// How many victims a search may ask for what they restate. If all were of one file, the search would look at each of its extents for
-// each of its zones.
+// How many victims a search may ask for what they restate. If all were of one file, the search would look at each of its extents or
+// frames for each of its zones.
 constexpr int kCostsASearch = 32;
+
+bool IsCostUnknown(const Victim& victim) { return victim.kind != Victim::Kind::kActive && !victim.restated; }
 
 // True if a zone is on its way from the pool to the log, or back.
 bool AnyInTransit(std::span<const ZoneStatus> zones, const ReclaimTarget::LogView& log) {
@@ -132,18 +134,18 @@ std::optional<Victim> Reclaimer::Choose(Search& search, const ReclaimNeed& need)
       skip.insert(victim->zone);
       continue;
     }
-    if (victim->kind != Victim::Kind::kData || victim->restated) return victim;
+    if (!IsCostUnknown(*victim)) return victim;
     if (asked++ == kCostsASearch) {
       if (need.urgency >= ReclaimUrgency::kAhead) return victim;
       costs_unknown_ = true;
       for (const Victim& each : search.victims) {
-        if (each.kind == Victim::Kind::kData && !each.restated) skip.insert(each.zone);
+        if (IsCostUnknown(each)) skip.insert(each.zone);
       }
       continue;
     }
     const auto same = [&](const Victim& each) { return each.zone == victim->zone; };
     Victim& found = *std::ranges::find_if(search.victims, same);
-    found.restated = target_.RestatedBytes(found.zone);
+    found.restated = target_.RestatedBytes(found);
     costs_[found.zone] = {found.incarnation, found.copies, *found.restated};
   }
 }

@@ -41,7 +41,9 @@ class RunningReclaimer final : public ReclaimTarget {
     if (meanwhile) meanwhile(pause);
     return empty_zone_(victim.zone);
   }
-  std::uint64_t RestatedBytes(ZoneId zone) const override { return restated ? restated(zone) : 0; }
+  std::uint64_t RestatedBytes(const Victim& victim) const override {
+    return restated ? restated(victim.zone) : 0;
+  }
   bool IsHeld(ZoneId) const override { return held; }
   bool BorrowLogZone() override { return false; }
   bool ReturnSpareLogZone() override { return log_.return_spare(); }
@@ -204,6 +206,47 @@ TEST_F(ReclaimerTest, ZonesThatRestateMuchAreEmptiedOnlyIfSpaceIsShort) {
   EXPECT_GE(emptied_so_far().size(), 2u) << "writers waited";
   MutexLock lock(mutex);
   for (const auto& [zone, times] : asked) EXPECT_EQ(times, 1) << zone.value;
+}
+
+// A log with very many windows.
+TEST_F(ReclaimerTest, LogZonesThatRestateMuchAreLeftWhileSpaceIsNotShort) {
+  zones_->RemoveLive({live_.data(), 7});
+  live_.erase(live_.begin(), live_.begin() + 7);
+  constexpr std::uint64_t kCapacity = kBlocks * kTestBlock;
+  const ZoneId log(1);
+  const LiveFrames frames{.device_bytes = kTestBlock, .payload = 100};
+  const ReclaimTarget::LogView view{.zones = {{.zone = log,
+                                               .generation = 7,
+                                               .capacity = kCapacity,
+                                               .written = kCapacity,
+                                               .live = frames,
+                                               .closed = true}},
+                                    .files = {{{log, frames}}},
+                                    .complete = true};
+  Mutex mutex;
+  bool asked = false;
+  bool emptied = false;
+  const auto done = [&] {
+    MutexLock lock(mutex);
+    return asked || emptied;
+  };
+  const auto empty_zone = [&](ZoneId) -> Status {
+    MutexLock lock(mutex);
+    emptied = true;
+    return Fail(Code::kCorruption, "not again");
+  };
+  RunningReclaimer running(*zones_, empty_zone, false, {.look = [&] { return view; }});
+  running.restated = [&](ZoneId zone) {
+    MutexLock lock(mutex);
+    asked = asked || zone == log;
+    return kCapacity;
+  };
+  zones_->reclaim().AskToTidy();
+  const Deadline soon = Soon();
+  while (!done() && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  MutexLock lock(mutex);
+  EXPECT_TRUE(asked);
+  EXPECT_FALSE(emptied);
 }
 
 // No file owns the live bytes, as after damage, or a writer committed more meanwhile.

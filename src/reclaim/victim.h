@@ -33,8 +33,8 @@ struct Victim {
   std::uint64_t garbage = 0;   // log zones only: bytes of the group that are not live payload
   std::uint64_t age = 0;       // zones that were filled after it
   std::uint32_t incarnation = 0;  // of the zone; changes when it leaves use
-  // Data zones: bytes of metadata that the commits of the copies write. Empty: unknown, counts as none. Finding it costs time in
-  // proportion to the extents, so it is asked for the best victim only (Reclaimer).
+  // Not for active zones: bytes of metadata that the commits of the copies write. Empty: unknown, counts as none. Finding it costs
+  // time in proportion to the extents or frames, so it is asked for the best victim only (Reclaimer).
   std::optional<std::uint64_t> restated{};
   bool nearly_dead = false;  // worth emptying although space is not short
   bool young = false;        // log zones only: will probably die by itself soon

@@ -176,6 +176,20 @@ TEST_F(LogVictim, AYoungZoneComesLast) {
   EXPECT_EQ(Choose(Victims(), kUrgent, {ZoneId(1)}), ZoneId(0));
 }
 
+// A log with very many windows.
+TEST_F(LogVictim, AZoneWhoseMoveRestatesMuchIsLeftUnlessSpaceIsShort) {
+  Add(100, 1000);
+  files_ = {{{ZoneId(0), {1000, 100}}}};
+  std::vector<Victim> victims = Victims();
+  for (const bool cheap : {true, false}) {
+    victims.front().restated = victims.front().copies + (cheap ? 0 : 1);
+    for (const ReclaimUrgency urgency : {ReclaimUrgency::kTidy, ReclaimUrgency::kLow})
+      EXPECT_EQ(Choose(victims, {urgency, kCapacity}).has_value(), cheap);
+    for (const ReclaimUrgency urgency : {ReclaimUrgency::kAhead, ReclaimUrgency::kUrgent})
+      EXPECT_TRUE(Choose(victims, {urgency, kCapacity}));
+  }
+}
+
 TEST_F(LogVictim, ANearlyDeadZoneIsChosenForTidying) {
   Add(300, 1000);
   Add(100, 200);

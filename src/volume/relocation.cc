@@ -111,9 +111,18 @@ std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) 
   return deps_.catalog.FilesIn(begin, begin + geometry.zone_size);
 }
 
-std::uint64_t Relocation::RestatedBytes(ZoneId zone) const {
+std::uint64_t Relocation::RestatedBytes(const Victim& victim) const {
   std::uint64_t bytes = 0;
-  for (const auto& file : FilesIn(zone)) bytes += zenfs::RestatedBytes(*file, zone, deps_.device.geometry());
+  if (victim.kind != Victim::Kind::kLog) {
+    for (const auto& file : FilesIn(victim.zone))
+      bytes += zenfs::RestatedBytes(*file, victim.zone, deps_.device.geometry());
+    return bytes;
+  }
+  std::vector<ZoneId> group;
+  for (const LogZoneStatus& zone : deps_.log.zones().Zones()) {
+    if (zone.generation == victim.generation && zone.closed) group.push_back(zone.zone);
+  }
+  for (const auto& file : deps_.logs.All()) bytes += zenfs::RestatedBytes(*file, group);
   return bytes;
 }
 

@@ -75,7 +75,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   LogView LookAtLog() override;
   [[nodiscard]] Status Empty(const Victim& victim, const ExtentMover::Pause& pause) override
       EXCLUDES(mover_mutex_);
-  std::uint64_t RestatedBytes(ZoneId zone) const override;
+  std::uint64_t RestatedBytes(const Victim& victim) const override;
   bool IsHeld(ZoneId zone) const override { return deps_.files.HoldsZone(zone); }
   bool BorrowLogZone() override { return deps_.log.supply().GiveBackReady(); }
   bool ReturnSpareLogZone() override { return deps_.log.supply().GiveBackReady(LogZones::Unwritten::kSpare); }

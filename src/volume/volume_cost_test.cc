@@ -102,7 +102,7 @@ TEST(CostByExtents, WhatAMoveRestatesIsKnownBeforeIt) {
   std::uint64_t written = std::numeric_limits<std::uint64_t>::max();
   for (int move = 0; move < 3; ++move) {
     const ZoneId zone = device->geometry().ZoneOf(volume->Layout("a.sst")->extents.front().place);
-    const std::uint64_t estimate = parts.relocation.RestatedBytes(zone);
+    const std::uint64_t estimate = parts.relocation.RestatedBytes({.zone = zone});
     const std::uint64_t before = volume->counters().written.metadata;
     ASSERT_TRUE(IsOk(EmptyZone(*volume, zone)));
     const std::uint64_t bytes = volume->counters().written.metadata - before;
@@ -110,6 +110,39 @@ TEST(CostByExtents, WhatAMoveRestatesIsKnownBeforeIt) {
   }
   EXPECT_GE(known, written / 2);
   EXPECT_LE(known, written * 2);
+  EXPECT_TRUE(IsOk(volume->Unmount()));
+}
+
+// Each truncation seals a window.
+TEST(CostByWindows, WhatACleaningRestatesIsKnownBeforeIt) {
+  const auto device = CreateMemoryDevice({.zones = 24, .zone_size = 8 << 20, .zone_capacity = 8 << 20});
+  ASSERT_TRUE(IsOk(FormatVolume(*device, {})));
+  const std::shared_ptr<Volume> volume = *Volume::Mount(Borrow(*device), {});
+  const std::string record(3500, 'r');
+  auto log = volume->OpenForAppend("a.log", true);
+  ASSERT_TRUE(IsOk(log));
+  for (int i = 0; i < 1500; ++i) {
+    ASSERT_TRUE(IsOk((*log)->Append(AsBytes(record))));
+    ASSERT_TRUE(IsOk((*log)->Truncate((i + 1) * (record.size() - 1))));
+  }
+  VolumeParts& parts = dynamic_cast<MountedVolume&>(*volume).mount().parts();
+  const auto of_the_log = [&] { return parts.log.zones().Zones().front(); };
+  auto other = volume->OpenForAppend("b.log", true);
+  ASSERT_TRUE(IsOk(other));
+  while (!of_the_log().closed) {
+    ASSERT_TRUE(IsOk((*other)->Append(AsBytes(RandomBytes(100'000, 1)))));
+    ASSERT_TRUE(IsOk((*other)->Sync()));
+  }
+  const Victim victim{
+      .zone = of_the_log().zone, .kind = Victim::Kind::kLog, .generation = of_the_log().generation};
+  const std::uint64_t known = parts.relocation.RestatedBytes(victim);
+  const std::uint64_t before = volume->counters().written.metadata;
+  ASSERT_TRUE(IsOk(parts.relocation.Empty(victim, {})));
+  const std::uint64_t written = volume->counters().written.metadata - before;
+  EXPECT_GE(known, written / 2);
+  EXPECT_LE(known, written * 2);
+  EXPECT_TRUE(IsOk((*log)->Close()));
+  EXPECT_TRUE(IsOk((*other)->Close()));
   EXPECT_TRUE(IsOk(volume->Unmount()));
 }
 

@@ -187,6 +187,30 @@ CleaningRange FrameMap::RangeToClean(const Geometry& geometry, std::span<const Z
   return range;
 }
 
+std::uint64_t FrameMap::RestatedBytes(const Geometry& geometry, std::span<const ZoneId> zones,
+                                      std::uint64_t bytes) const {
+  const std::uint64_t to = RangeToClean(geometry, zones, UINT64_MAX, unstable_since_).to;
+  if (to == 0 || windows_.empty()) return 0;
+  std::uint64_t restated = 0;  // windows
+  std::size_t covered = 0;     // windows
+  const auto commit = [&](std::uint64_t end) {
+    while (covered < windows_.size() && windows_[covered].end <= end) ++covered;
+    restated += windows_.size() - covered;
+  };
+  std::uint64_t begin = extents_end_;  // of the present range
+  std::uint64_t end = begin;
+  for (std::size_t i = index_.Find(begin); i < index_.size() && end < to; ++i) {
+    const Piece& piece = index_[i];
+    if (end != begin && piece.end() - RoundDown(begin, geometry.block_size) > bytes) {
+      commit(end);
+      begin = end;
+    }
+    end = piece.end();
+  }
+  commit(to);
+  return restated * kRestatedBytesAWindow;
+}
+
 Result<RewritePlan> FrameMap::PlanCleaning(const CleaningRange& range, std::vector<Extent> extents) const {
   const std::size_t last = range.to == 0 ? index_.size() : index_.Find(range.to - 1);
   if (last == index_.size() || index_[last].end() != range.to || extents_end_ < range.from ||

@@ -44,6 +44,9 @@
 
 namespace zenfs {
 
+// In both copies of the metadata log: a window has 4 numbers, most of them of 2 to 5 bytes.
+inline constexpr std::uint64_t kRestatedBytesAWindow = 24;
+
 class FrameMap {
  public:
   // `record` as committed. `index` has its extents and all frames that replay found; they are stable.
@@ -101,6 +104,10 @@ class FrameMap {
   // frame, but at least one frame. Empty if the file has no frame there, or has lost bytes.
   CleaningRange RangeToClean(const Geometry& geometry, std::span<const ZoneId> zones, std::uint64_t bytes,
                              FlushMark now) const;
+  // Bytes of metadata, about, that the commits write until no frame of the file remains in `zones`: each restates the windows behind
+  // its range. `bytes` as for RangeToClean.
+  std::uint64_t RestatedBytes(const Geometry& geometry, std::span<const ZoneId> zones,
+                              std::uint64_t bytes) const;
   // `extents` hold the bytes of `range`. Errors: kBusy if the file was truncated or cleaned after the range
   // was chosen.
   [[nodiscard]] Result<RewritePlan> PlanCleaning(const CleaningRange& range,

@@ -164,6 +164,20 @@ TEST_F(FrameMapTest, CleaningOfARangeThatWasTruncatedOrCleanedIsRefused) {
       << "other bytes are there now";
 }
 
+TEST_F(FrameMapTest, EachPieceOfACleaningRestatesTheWindowsThatItLeaves) {
+  constexpr std::uint64_t kAWindow = kRestatedBytesAWindow;
+  const auto restated = [this](std::uint32_t zone, std::uint64_t piece) {
+    const ZoneId zones[] = {ZoneId(zone)};
+    return map_.RestatedBytes(kMapGeometry, zones, piece);
+  };
+  EXPECT_EQ(restated(7, 1 << 20), 0u) << "no frame is there";
+  EXPECT_EQ(restated(1, 1 << 20), 2 * kAWindow) << "the first window goes on";
+  EXPECT_EQ(restated(2, 1 << 20), kAWindow);
+  EXPECT_EQ(restated(4, 1 << 20), 0u);
+  EXPECT_EQ(restated(4, 1), (2 + 1 + 1) * kAWindow) << "a piece for each frame";
+  EXPECT_EQ(restated(6, 2000), (1 + 1) * kAWindow) << "up to frames 2, 3, 4, 5 and 6";
+}
+
 TEST_F(FrameMapTest, RangeToCleanEndsWithTheLastFrameInTheZone) {
   EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, UINT64_MAX, kMark).to, 12'000U);
   EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, UINT64_MAX, kMark).from, 8192U);

@@ -237,6 +237,11 @@ std::vector<Piece> FramedFile::Pieces() const {
   return parts_.map.pieces();
 }
 
+std::uint64_t FramedFile::RestatedBytes(std::span<const ZoneId> zones, std::uint64_t bytes) const {
+  MutexLock lock(parts_.mutex);
+  return parts_.map.RestatedBytes(device_.geometry(), zones, bytes);
+}
+
 std::map<ZoneId, LiveFrames> FramedFile::FrameZones() const {
   MutexLock lock(parts_.mutex);
   return parts_.zones.Frames();

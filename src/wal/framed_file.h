@@ -136,6 +136,9 @@ class FramedFile {
   CleaningRange RangeToClean(std::span<const ZoneId> zones, std::uint64_t bytes = UINT64_MAX) const
       EXCLUDES(parts_.mutex);
   CleaningRange RangeToClean(ZoneId zone) const { return RangeToClean({&zone, 1}); }
+  // As FrameMap::RestatedBytes.
+  std::uint64_t RestatedBytes(std::span<const ZoneId> zones, std::uint64_t bytes) const
+      EXCLUDES(parts_.mutex);
   // The live frames of the file, by log zone.
   std::map<ZoneId, LiveFrames> FrameZones() const EXCLUDES(parts_.mutex);
   bool HasExtentsIn(ZoneId zone) const EXCLUDES(parts_.mutex);
