@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/zeros.h"
 #include "device/request_check.h"
 #include "testing/immediate_queue.h"
 
@@ -138,6 +140,7 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageBy(LossPolicy policy) const {
     MutexLock lock(image->mutex_);
     image->zones_ = std::move(zones);  // unflushed commands stay unflushed: power may still be lost
     image->identity_ = identity_;
+    image->shows_zeros_ = shows_zeros_;
     image->geometry_ = geometry_;
     return image;
   }
@@ -160,6 +163,7 @@ std::unique_ptr<CrashDevice> CrashDevice::ImageOf(const std::vector<ZoneLoss>& l
   KeepLimit(emulator_geometry_.random_zones, &HasRandomArea, durable, images);
   std::unique_ptr<CrashDevice> image(new CrashDevice(emulator_geometry_, std::move(images)));
   image->identity_ = identity_;
+  image->shows_zeros_ = shows_zeros_;
   image->geometry_ = geometry_;
   return image;
 }
@@ -226,6 +230,23 @@ Result<std::vector<ZoneInfo>> CrashDevice::Report(ZoneId first, std::uint32_t co
   std::vector<ZoneInfo> zones;
   for (std::uint32_t i = 0; i < count; ++i) zones.push_back(machine_.Info(ZoneId(first.value + i)));
   return zones;
+}
+
+std::uint64_t CrashDevice::KnownZeros(DeviceOffset from, std::uint64_t length) {
+  MutexLock lock(mutex_);
+  if (!shows_zeros_ || !CheckPower().ok() || from.value >= geometry_.size_bytes()) return 0;
+  const ZoneId zone = geometry_.ZoneOf(from);
+  const ZoneImage& live = zones_[zone.value].live;
+  if (live.state.condition == ZoneCondition::kOffline) return 0;
+  const std::uint64_t begin = from - geometry_.ZoneStart(zone);
+  const std::uint64_t end = std::min(begin + RoundDown(length, geometry_.block_size), geometry_.zone_size);
+  std::uint64_t at = begin;
+  for (; at < end; at += geometry_.block_size) {
+    const std::uint64_t block = at / geometry_.block_size;
+    const Block* found = block < live.blocks.size() ? live.blocks[block].get() : nullptr;
+    if (found != nullptr && (found->unreadable || !IsZeros(found->bytes))) break;
+  }
+  return at - begin;
 }
 
 Status CrashDevice::Read(DeviceOffset offset, ByteSpan into) {

@@ -92,12 +92,16 @@ class CrashDevice final : public ZonedDevice {
   // Makes the last zones those of a second device for logs (device/joined_device.h), which loses power with the first one.
   // `max_active` of the device's limits of open and active zones are the second device's. Call before the device is used.
   void SplitLogs(std::uint32_t zones, std::uint32_t max_active);
+  // From now on blocks of zeros are known to be such, as on the copy of an image that leaves them out (`cp --sparse=always`);
+  // also in its images. Call before the device is used.
+  void ShowZeros() { shows_zeros_ = true; }
   // Empty unless set, because a device in memory can't be opened again. Call before the device is
   // used.
   void SetIdentity(std::string identity) { identity_ = std::move(identity); }
   OpenMode mode() const override { return OpenMode::kExclusive; }
   bool IsGone() const override { return stopped(); }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
   using ZonedDevice::Write;
   Status Write(DeviceOffset offset, std::span<const ByteView> pieces) override;
@@ -134,6 +138,7 @@ class CrashDevice final : public ZonedDevice {
   Geometry geometry_;  // constant once the device is used
   const std::string name_ = "crash:memory";
   std::string identity_;
+  bool shows_zeros_ = false;
   mutable Mutex mutex_;  // leaf
   ZoneMachine machine_ GUARDED_BY(mutex_);
   std::vector<ZoneHistory> zones_ GUARDED_BY(mutex_);

@@ -54,6 +54,29 @@ TEST(CrashDeviceTest, FlushedDataSurvivesEveryLoss) {
   }
 }
 
+TEST(CrashDeviceTest, ZerosAreKnownIfTheyAreShown) {
+  for (const bool shown : {false, true}) {
+    CrashDevice device(Small());
+    if (shown) device.ShowZeros();
+    AlignedBuffer blocks = Pattern(4 * kBlock, 1);
+    std::ranges::fill(blocks.Span().subspan(kBlock, 2 * kBlock), std::byte{0});
+    const DeviceOffset zone = device.geometry().ZoneStart(ZoneId(1));
+    ASSERT_TRUE(device.Write(zone, blocks.View()).ok());
+    const auto image = device.Image(LossPolicy::KeepAll());
+    for (CrashDevice* one : {&device, image.get()}) {
+      EXPECT_EQ(one->KnownZeros(zone, 8 * kBlock), 0u);
+      EXPECT_EQ(one->KnownZeros(zone + kBlock, kBlock), shown ? kBlock : 0);
+      EXPECT_EQ(one->KnownZeros(zone + kBlock, 8 * kBlock), shown ? 2 * kBlock : 0);
+      EXPECT_EQ(one->KnownZeros(zone + 3 * kBlock, 8 * kBlock), 0u);
+      EXPECT_EQ(one->KnownZeros(zone + 4 * kBlock, 9 * kBlock), shown ? 4 * kBlock : 0) << "not written";
+    }
+    const auto lost = device.Image(LossPolicy::LoseAll());
+    EXPECT_EQ(lost->KnownZeros(zone, kBlock), shown ? kBlock : 0);
+    ASSERT_TRUE(device.SetCondition(ZoneId(1), ZoneCondition::kOffline).ok());
+    EXPECT_EQ(device.KnownZeros(zone + kBlock, kBlock), 0u);
+  }
+}
+
 TEST(CrashDeviceTest, LoseAllLosesUnflushedDataAndClosesZones) {
   CrashDevice device(Small());
   ASSERT_TRUE(WriteBlocks(device, 0, 0, 2).ok());

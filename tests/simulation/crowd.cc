@@ -54,6 +54,7 @@ std::string Crowd::Meet(const std::shared_ptr<Volume>& volume, const FoundTree* 
     }
     clients_.push_back(std::make_unique<Client>(volume, plan_.seed, Root(i)));
     begins(*clients_.back());
+    if (plan_.zeros && !plan_.Fills()) clients_.back()->WriteZeros(plan_.clients.size() == 1 ? 3 : 1);
     if (plan_.shared_names) {
       shared_.push_back(std::make_unique<SharedWork>(volume, names_, log_, i));
       begins(*shared_.back());

@@ -246,6 +246,12 @@ void DrawLogDevice(Plan& plan) {
                           .step = static_cast<std::uint32_t>(random.Below(10))};
 }
 
+// The same, with a stream of its own: an image that was copied so that zeros became holes.
+void DrawZeros(Plan& plan) {
+  Random random(plan.seed * 0xe7037ed1a0b428dbu + 1);
+  plan.zeros = random.OneIn(3);
+}
+
 // A drive of many small zones, whose logs are written to groups of them (LogGroup in zone/spread.h). Drawn last, with a stream of
 // its own.
 void DrawSmallZones(Plan& plan) {
@@ -298,6 +304,7 @@ std::string Plan::Describe() const {
   }
   if (spread != 0) text += fmt::format("; files over {} zones", spread);
   if (shared_names) text += "; shared names";
+  if (zeros) text += "; zeros are holes";
   if (wal == WalSending::kAppend) text += fmt::format("; log by {} appends", wal_depth);
   if (faults.latency_us_max != 0) text += fmt::format("; latency up to {} us", faults.latency_us_max);
   for (const FaultKind& kind : kFaultKinds) {
@@ -336,6 +343,7 @@ Plan DrawPlan(std::uint64_t seed) {
   DrawCopies(plan);
   DrawDeadZone(plan);
   DrawLogDevice(plan);
+  DrawZeros(plan);
   DrawSmallZones(plan);
   return plan;
 }

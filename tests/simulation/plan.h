@@ -65,6 +65,7 @@ struct Plan {
   // All devices are copied at this step of the first client; the copies are used after a later mount.
   std::optional<StepId> copied_at;
   bool shared_names = false;  // the clients also share some names
+  bool zeros = false;  // some contents have long runs of zeros, and the device knows its blocks of zeros
   std::vector<Round> rounds;
 
   bool HasFaults() const;

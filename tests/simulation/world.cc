@@ -115,6 +115,7 @@ void World::Drop() {
 std::unique_ptr<CrashDevice> World::MakeDevice() const {
   auto device = std::make_unique<CrashDevice>(plan_.geometry);
   if (plan_.shared_memory) device->SetIdentity(kIdentity);
+  if (plan_.zeros) device->ShowZeros();
   if (plan_.log_zones != 0) device->SplitLogs(plan_.log_zones, plan_.log_max_active);
   return device;
 }

@@ -8,6 +8,12 @@
 #include "base/bytes.h"
 
 namespace zenfs {
+namespace {
+
+constexpr std::uint64_t kZerosOneIn = 16;      // appends
+constexpr std::size_t kZerosLeast = 64 << 10;  // a scan reads so many bytes at a time
+
+}  // namespace
 
 ByteView Client::Aligned(const std::string& bytes) {
   const std::size_t begin = random_.Below(2);
@@ -45,9 +51,14 @@ void Client::Reopen(const std::string& handle, const std::string& path) {
 void Client::Append(const std::string& handle, std::size_t count) {
   Handle* h = Open(handle);
   if (h == nullptr) return;
-  const std::string bytes = Bytes(count);
+  std::string bytes = Bytes(count);
+  if (runs_of_zeros_ != 0 && random_.OneIn(kZerosOneIn)) {
+    --runs_of_zeros_;
+    bytes.insert(random_.Below(count + 1), kZerosLeast + random_.Below(kZerosLeast * 3 / 2), '\0');
+  }
   model_.Append(*h->file, bytes);  // before the call, because a framed file may send it at once
-  Ok(h->open->Append(Aligned(bytes)), fmt::format("append {} bytes to {} by {}", count, h->path, handle));
+  Ok(h->open->Append(Aligned(bytes)),
+     fmt::format("append {} bytes to {} by {}", bytes.size(), h->path, handle));
 }
 
 void Client::RewriteTail(const std::string& handle, std::size_t count) {

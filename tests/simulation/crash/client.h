@@ -22,6 +22,8 @@ class Client final : public VolumeClient {
   void Create(const std::string& handle, const std::string& path);
   void Reopen(const std::string& handle, const std::string& path);
   void Append(const std::string& handle, std::size_t count);
+  // Puts a run of 64 to 160 KiB of zeros into one in 16 appends, until there are so many.
+  void WriteZeros(int runs) { runs_of_zeros_ = runs; }
   // Rewrites from the last block boundary on, then appends, as a direct writer does.
   void RewriteTail(const std::string& handle, std::size_t count);
   void Truncate(const std::string& handle, std::size_t size);
@@ -61,6 +63,7 @@ class Client final : public VolumeClient {
   Handle* Open(const std::string& handle);
 
   AlignedBuffer memory_;
+  int runs_of_zeros_ = 0;  // that are still to be written
 };
 
 }  // namespace zenfs

@@ -39,6 +39,8 @@ std::string Root(std::size_t thread) { return fmt::format("t{}", thread); }
 std::string Start(Crowd& crowd, const EmulatorGeometry& geometry, std::size_t threads, std::uint64_t seed,
                   std::uint64_t commands) {
   crowd.device = std::make_unique<CrashDevice>(geometry);
+  const bool zeros = seed % 2 == 1;
+  if (zeros) crowd.device->ShowZeros();
   if (const Status formatted = Mkfs(*crowd.device); !formatted.ok()) return formatted.error().ToString();
   auto mounted = MountBorrowed(*crowd.device);
   if (!mounted) return mounted.error().ToString();
@@ -47,6 +49,7 @@ std::string Start(Crowd& crowd, const EmulatorGeometry& geometry, std::size_t th
     if (const Status made = crowd.volume->MakeDirectory(Root(i), false); !made.ok())
       return made.error().ToString();
     crowd.clients.push_back(std::make_unique<Client>(crowd.volume, seed * 16 + i, Root(i)));
+    if (zeros) crowd.clients.back()->WriteZeros(1);
   }
   crowd.device->StopAfter(crowd.device->commands() + commands);
   return {};

@@ -60,6 +60,9 @@ class SimDevice final : public ForwardingDevice {
   // Number of commands that failed and of zones that changed.
   std::uint64_t faults_met() const EXCLUDES(mutex_);
 
+  std::uint64_t KnownZeros(DeviceOffset from, std::uint64_t length) override {
+    return device_->KnownZeros(from, length);
+  }
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   Status Read(DeviceOffset offset, ByteSpan into) override;
   using ZonedDevice::Write;
