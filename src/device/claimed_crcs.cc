@@ -54,7 +54,8 @@ void ClaimedCrcs::ExtendTo(std::uint64_t end) {
 ByteView ClaimedCrcs::ReadAt(std::uint64_t at, std::uint64_t length) {
   if (buffer_.capacity() < length) buffer_ = AlignedBuffer(length);
   buffer_.Resize(length);
-  (void)ReadOrZeros(device_, zone_ + at, buffer_.Span());  // what is unreadable is no valid frame either way
+  // A frame with a block that is unreadable is not valid.
+  (void)ReadOrZeros(device_, zone_ + at, buffer_.Span(), UnreadableBlock::kRandom);
   return buffer_.View();
 }
 

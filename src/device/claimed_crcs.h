@@ -20,7 +20,7 @@ class ClaimedCrcs {
   ClaimedCrcs(ZonedDevice& device, DeviceOffset zone) : device_(device), zone_(zone) {}
 
   // The CRC of `length` bytes from byte `from` of the zone on: a multiple of the block size, never lower than in the call
-  // before. Unreadable blocks count as zeros. Nothing if the caller should look at the bytes itself: they were not claimed
+  // before. Unreadable blocks count as random bytes. Nothing if the caller should look at the bytes itself: they were not claimed
   // before, and no long hole is in them.
   [[nodiscard]] KnownCrc Of(std::uint64_t from, std::uint64_t length);
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "device/presence.h"
 
 namespace zenfs {
 
-ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
+ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into,
+                           UnreadableBlock unreadable) {
   const std::uint32_t block = device.geometry().block_size;
   std::ranges::fill(into, std::byte{0});
   const auto none = [&] {
@@ -24,7 +26,11 @@ ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan in
     }
     const ByteSpan one = into.subspan(at, block);
     if (!device.Read(offset + at, one).ok()) {
-      std::ranges::fill(one, std::byte{0});
+      if (unreadable == UnreadableBlock::kZeros) {
+        std::ranges::fill(one, std::byte{0});
+      } else {
+        Random((offset + at).value).Fill(one);
+      }
       ++done.unreadable;
       if (!mark.Check(device).ok()) return none();
     }
@@ -33,8 +39,8 @@ ScanRead ReadBlocksOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan in
   return done;
 }
 
-ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into) {
-  return device.Read(offset, into).ok() ? ScanRead() : ReadBlocksOrZeros(device, offset, into);
+ScanRead ReadOrZeros(ZonedDevice& device, DeviceOffset offset, ByteSpan into, UnreadableBlock unreadable) {
+  return device.Read(offset, into).ok() ? ScanRead() : ReadBlocksOrZeros(device, offset, into, unreadable);
 }
 
 std::uint64_t WorthReading(ZonedDevice& device, DeviceOffset from, std::uint64_t bytes) {

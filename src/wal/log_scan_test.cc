@@ -243,6 +243,18 @@ TEST(LogScanTest, UnreadableBlockCostsOnlyItsFrame) {
   EXPECT_EQ(Sequences(Scan(device)), (std::vector<std::uint64_t>{1, 3, 4, 6}));
 }
 
+// A power loss may leave a block that was not flushed unreadable. If zeros stood for it, the frame would be valid, and its file
+// could not be read.
+TEST(LogScanTest, UnreadableBlockOfZerosCostsItsFrame) {
+  FaultyDevice device(CreateMemoryDevice(BigZones()));
+  FrameWriter writer(device);
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence)
+    writer.WriteText(sequence, std::string(2 * kTestBlock, '\0'));             // 3 blocks each
+  device.Inject({.command = FaultyDevice::Command::kRead, .kth = 1});          // the whole zone at once
+  device.Inject({.command = FaultyDevice::Command::kRead, .kth = 1 + 3 + 2});  // second block of frame 2
+  EXPECT_EQ(Sequences(Scan(device)), (std::vector<std::uint64_t>{1, 3}));
+}
+
 TEST(LogScanTest, ZoneThatCannotBeReadAtAllHasNoFrames) {
   FaultyDevice device(CreateMemoryDevice(BigZones()));
   FrameWriter writer(device);

@@ -86,7 +86,8 @@ void ZoneWindow::Collect(std::size_t min_count) {
 void ZoneWindow::End(Piece& piece, const Status& status) {
   piece.read = true;
   if (status.ok()) return;
-  const ScanRead read = ReadBlocksOrZeros(device_, piece.request.offset, piece.bytes.Span());
+  const ScanRead read =
+      ReadBlocksOrZeros(device_, piece.request.offset, piece.bytes.Span(), UnreadableBlock::kRandom);
   if (read.zone_is_gone) end_ = std::min(end_, piece.begin + piece.bytes.size());
 }
 

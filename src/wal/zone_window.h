@@ -2,7 +2,7 @@
 // looks at the one before, so a scan costs the time of the device or of the caller, whichever is longer. It begins with one small
 // piece and reads more at once as the caller goes on, up to the next known zeros, so it costs little where there is little to see.
 //
-// A block that cannot be read is zero here (device-assumptions 1).
+// A block that cannot be read has random bytes here, so that no frame with it is valid (device-assumptions 1).
 //
 // Ownership: the device outlives it. Threads: one at a time.
 #pragma once
