@@ -1,6 +1,8 @@
 package zenfs.example;
 
-import java.time.Duration;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -19,7 +21,9 @@ import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.errors.InvalidStateStoreException;
 import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.processor.StandbyUpdateListener;
 import org.apache.kafka.streams.processor.StateRestoreListener;
+import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.QueryableStoreTypes;
@@ -30,24 +34,33 @@ import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
  *
  * <pre>
  * Counts topic BOOTSTRAP                              makes the topic "words"
- * Counts feed BOOTSTRAP N                             sends N words
+ * Counts feed BOOTSTRAP N [DIFFERENT RATE LENGTH]     sends N words, RATE a second (0: no limit), of DIFFERENT ones, LENGTH characters each
  * Counts count BOOTSTRAP STATE_DIR TOTAL [clean]      counts until the store has TOTAL, and prints it;
  *                                                     with "clean", after KafkaStreams.cleanUp()
+ * Counts instance BOOTSTRAP STATE_DIR STANDBYS        counts until its input ends, beside other instances, and prints
+ *                                                     what it restores. After each line of input it prints how many
+ *                                                     words have each count, in its active tasks and in all of its tasks
  * </pre>
  */
 public final class Counts {
   private static final String TOPIC = "words";
   private static final String STORE = "counts";
   private static final int PARTITIONS = 2;
-  private static final int WORDS = 10;
+  private static final String WORDS = "10";
 
   private Counts() {}
 
   public static void main(String[] arguments) throws Exception {
     switch (arguments[0]) {
       case "topic" -> makeTopic(arguments[1]);
-      case "feed" -> feed(arguments[1], Integer.parseInt(arguments[2]));
+      case "feed" -> feed(
+          arguments[1],
+          Integer.parseInt(arguments[2]),
+          Integer.parseInt(arguments.length > 3 ? arguments[3] : WORDS),
+          Integer.parseInt(arguments.length > 4 ? arguments[4] : "0"),
+          Integer.parseInt(arguments.length > 5 ? arguments[5] : "0"));
       case "count" -> count(arguments[1], arguments[2], Long.parseLong(arguments[3]), arguments.length > 4);
+      case "instance" -> instance(arguments[1], arguments[2], Integer.parseInt(arguments[3]));
       default -> throw new IllegalArgumentException(arguments[0]);
     }
   }
@@ -58,18 +71,23 @@ public final class Counts {
     }
   }
 
-  private static void feed(String bootstrap, int words) {
+  private static void feed(String bootstrap, int words, int different, int rate, int length) throws InterruptedException {
     Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "acks", "all");
     try (KafkaProducer<String, String> producer =
         new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
+      long began = System.nanoTime();
       for (int i = 0; i < words; i++) {
-        String word = "word-" + i % WORDS;
-        producer.send(new ProducerRecord<>(TOPIC, word, word));
+        String word = "word-" + i % different;
+        word += "-".repeat(Math.max(0, length - word.length()));
+        producer.send(new ProducerRecord<>(TOPIC, word, ""));
+        if (rate == 0) continue;
+        long early = i * 1000L / rate - (System.nanoTime() - began) / 1_000_000;
+        if (early > 0) Thread.sleep(early);
       }
     }
   }
 
-  private static void count(String bootstrap, String stateDirectory, long total, boolean clean) throws Exception {
+  private static KafkaStreams streams(String bootstrap, String stateDirectory, int standbys) {
     StreamsBuilder builder = new StreamsBuilder();
     builder
         .<String, String>stream(TOPIC)
@@ -79,15 +97,21 @@ public final class Counts {
     settings.put(StreamsConfig.APPLICATION_ID_CONFIG, "counts");
     settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
     settings.put(StreamsConfig.STATE_DIR_CONFIG, stateDirectory);
+    settings.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, standbys);
     settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
     settings.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
     settings.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
     settings.put("consumer.auto.offset.reset", "earliest");
     settings.put("consumer.session.timeout.ms", 6000);  // a killed instance is missed soon
+    settings.put("consumer.heartbeat.interval.ms", 1000);
     settings.put("transaction.timeout.ms", 5000);
+    return new KafkaStreams(builder.build(), settings);
+  }
+
+  private static void count(String bootstrap, String stateDirectory, long total, boolean clean) throws Exception {
     AtomicLong restored = new AtomicLong();
-    try (KafkaStreams streams = new KafkaStreams(builder.build(), settings)) {
+    try (KafkaStreams streams = streams(bootstrap, stateDirectory, 0)) {
       streams.setGlobalStateRestoreListener(new Restored(restored));
       if (clean) streams.cleanUp();
       streams.start();
@@ -104,8 +128,35 @@ public final class Counts {
     }
   }
 
+  private static void instance(String bootstrap, String stateDirectory, int standbys) throws IOException {
+    try (KafkaStreams streams = streams(bootstrap, stateDirectory, standbys)) {
+      streams.setGlobalStateRestoreListener(new RestoresPrinted());
+      streams.setStandbyUpdateListener(new StandbysPrinted());
+      streams.setStateListener((now, before) -> System.out.println("state " + now));
+      streams.start();
+      BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+      while (input.readLine() != null) {
+        System.out.println("active " + wordsByCount(streams, false));
+        System.out.println("held " + wordsByCount(streams, true));
+      }
+    }
+  }
+
   private static long sum(Map<String, Long> counts) {
     return counts.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  /** Empty until the stores are open. `replicas`: also of tasks that are active in another instance. */
+  private static Map<Long, Long> wordsByCount(KafkaStreams streams, boolean replicas) {
+    Map<Long, Long> words = new TreeMap<>();
+    StoreQueryParameters<ReadOnlyKeyValueStore<String, Long>> active =
+        StoreQueryParameters.fromNameAndType(STORE, QueryableStoreTypes.keyValueStore());
+    try (KeyValueIterator<String, Long> all = streams.store(replicas ? active.enableStaleStores() : active).all()) {
+      all.forEachRemaining(entry -> words.merge(entry.value, 1L, Long::sum));
+    } catch (InvalidStateStoreException notYet) {
+      return Map.of();
+    }
+    return words;
   }
 
   /** Empty until the stores are open. */
@@ -134,6 +185,40 @@ public final class Counts {
     @Override
     public void onRestoreEnd(TopicPartition partition, String store, long total) {
       records.addAndGet(total);
+    }
+  }
+
+  /** Prints how many records an active task took from the changelog before it went on. */
+  private static final class RestoresPrinted implements StateRestoreListener {
+    @Override
+    public void onRestoreStart(TopicPartition partition, String store, long from, long to) {
+      System.out.println("restoring " + partition.partition() + " from " + from + " to " + to);
+    }
+
+    @Override
+    public void onBatchRestored(TopicPartition partition, String store, long to, long number) {}
+
+    @Override
+    public void onRestoreEnd(TopicPartition partition, String store, long total) {
+      System.out.println("restored " + partition.partition() + " records " + total);
+    }
+  }
+
+  /** Prints each batch of records that a standby task took from the changelog. */
+  private static final class StandbysPrinted implements StandbyUpdateListener {
+    @Override
+    public void onUpdateStart(TopicPartition partition, String store, long from) {
+      System.out.println("standby " + partition.partition() + " begins " + from);
+    }
+
+    @Override
+    public void onBatchLoaded(TopicPartition partition, String store, TaskId task, long to, long number, long end) {
+      System.out.println("standby " + partition.partition() + " loaded " + number);
+    }
+
+    @Override
+    public void onUpdateSuspended(TopicPartition partition, String store, long to, long end, SuspendReason reason) {
+      System.out.println("standby " + partition.partition() + " ends " + reason);
     }
   }
 }
