@@ -1,4 +1,4 @@
-"""A broker of Kafka, and nodes that run the example with a device each: for `test`."""
+"""A broker of Kafka, and nodes that run the example with a device each: for `test` and `failover`."""
 import os
 import pathlib
 import re
