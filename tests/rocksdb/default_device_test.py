@@ -8,9 +8,11 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PLUGIN = os.environ.get("LIBZENFS", "")
@@ -305,12 +307,56 @@ class DefaultDeviceTest(unittest.TestCase):
                                             shallow=False), f"{name}, {again}")
         self.assert_only_markers(os.path.join(self.host, "work/kvdb"))
 
+    def balboa(self, directory, **settings):
+        """Starts the server; returns it and its port once it answers."""
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = str(taken.getsockname()[1])
+        server = subprocess.Popen(["balboa-rocksdb", "-d", directory, "-p", port], env=self.environment(**settings),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(lambda: (server.kill(), server.wait()))
+        while server.poll() is None:
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", int(port))) == 0:
+                    return server, port
+        self.fail(f"balboa-rocksdb ended with {server.returncode}")
+
+    def balboa_dump(self, port, entries):
+        """All that the server has, once it has so many entries: it takes them in without an answer."""
+        deadline = time.monotonic() + 60
+        dump = b""
+        while dump.count(b".example") < entries and time.monotonic() < deadline:
+            dump = subprocess.run(["balboa-backend-console", "dump", "-p", port], check=True, capture_output=True).stdout
+        return dump
+
+    def test_balboa(self):
+        data = os.path.join(self.top, "data")  # a map of seven fields for each entry, in the format of msgpack
+        with open(data, "wb") as file:
+            for i in range(500):
+                texts = [b"host%d.example" % i, b"A", b"10.0.0.%d" % (i % 250), b"sensor"]
+                fields = [b"\xc4" + bytes([len(text)]) + text for text in texts]
+                fields += [b"\xce" + number.to_bytes(4, "big") for number in (i + 1, 1000 + i, 2000 + i)]
+                file.write(b"\x87" + b"".join(bytes([key]) + field for key, field in enumerate(fields)))
+        dumps = []
+        for settings in ({}, {"LD_PRELOAD": None, "ZENFS_DEFAULT_URI": None, "ZENFS_DEFAULT_PREFIX": None}):
+            directory = os.path.join(self.top, "model") if settings else os.path.join(self.host, "db")
+            server, port = self.balboa(directory, **settings)
+            subprocess.run(["balboa-backend-console", "replay", "-p", port, "-d", data], check=True, capture_output=True)
+            dumps.append(self.balboa_dump(port, 500))
+            server.kill()
+            server.wait()
+            _, port = self.balboa(directory, **settings)
+            dumps.append(self.balboa_dump(port, 500))
+        self.assertEqual(dumps[0].count(b".example"), 500)
+        self.assertEqual(dumps, [dumps[0]] * 4)
+        self.assert_only_markers(self.host)
+
 
 if __name__ == "__main__":
     if os.environ.get("SANITIZE"):
         print("skipped: a sanitizer's runtime can't be preloaded into programs built without it")
         sys.exit(SKIP)
-    for tool in ("db_bench", "ldb", "sst_dump", "sortmerna"):
+    for tool in ("db_bench", "ldb", "sst_dump", "sortmerna", "balboa-rocksdb", "balboa-backend-console"):
         if shutil.which(tool) is None:
             print(f"skipped: {tool} is missing (scripts/setup installs it)")
             sys.exit(SKIP)
