@@ -28,6 +28,7 @@ set(ZENFS_SOURCES_base
   base/size_text.cc
   base/status.cc
   base/thread.cc
+  base/unique_fd.cc
   base/uuid.cc
   base/zero_pages.cc
 )

@@ -148,9 +148,7 @@ Result<SharedMemory> SharedMemory::Open(const std::string& path, Access access,
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: is not on a tmpfs, so it is no shared memory", path));
   }
-  const std::string same = fmt::format("/proc/self/fd/{}", named.get());
-  UniqueFd fd =
-      UniqueFd::Opened([&] { return open(same.c_str(), (take_over ? O_RDWR : O_RDONLY) | O_CLOEXEC); });
+  UniqueFd fd = UniqueFd::Reopened(named.get(), take_over ? O_RDWR : O_RDONLY);
   if (!fd.valid()) return FailErrno(errno, fmt::format("{}: can't be opened", path));
   SharedMemory opened(std::move(fd), path);
   opened.file_bytes_ = static_cast<std::uint64_t>(status.st_size);

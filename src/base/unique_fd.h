@@ -21,6 +21,9 @@ class UniqueFd {
     const DescriptorRegistry::ForkBarrier barrier;
     return UniqueFd(open());
   }
+  // Opens what `fd` is open on once more, with other `flags`; -1 keeps errno. `fd` may be of O_PATH: then its kind can be looked at before it
+  // is opened, whoever may change the path, because to open a pipe or a device may wait or have effects.
+  [[nodiscard]] static UniqueFd Reopened(int fd, int flags);
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
     std::swap(fd_, other.fd_);

@@ -1,7 +1,6 @@
 #include "cli/foreign_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +23,7 @@ Result<ForeignFile> ForeignFile::Open(const std::string& path) {
   if (!named.valid() || ::fstat(named.get(), &status) != 0) return FailErrno(errno, path);
   if (!S_ISREG(status.st_mode) || status.st_size == 0)
     return Fail(Code::kInvalidArgument, path + ": not a regular file, or empty");
-  const std::string same = fmt::format("/proc/self/fd/{}", named.get());
-  UniqueFd fd(::open(same.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd = UniqueFd::Reopened(named.get(), O_RDONLY);
   if (!fd.valid()) return FailErrno(errno, path);
   ForeignFile opened(std::move(fd), path);
   opened.size_ = static_cast<std::uint64_t>(status.st_size);

@@ -175,8 +175,7 @@ Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
   ZENFS_RETURN_IF_ERROR(CheckRegular(st, path));
   SyncPoint::Reach("EmulatedFile::Examined");
   const int access = mode == OpenMode::kExclusive ? O_RDWR : O_RDONLY;
-  const std::string same = fmt::format("/proc/self/fd/{}", named.get());
-  UniqueFd fd = UniqueFd::Opened([&] { return ::open(same.c_str(), access | O_CLOEXEC | O_NONBLOCK); });
+  UniqueFd fd = UniqueFd::Reopened(named.get(), access | O_NONBLOCK);
   if (fd.valid()) return fd;
   const int error = errno;
   if (mode == OpenMode::kExclusive && (error == EACCES || error == EROFS || error == EPERM)) {

@@ -53,11 +53,6 @@ int Fallocate(int fd, int mode, std::uint64_t at, std::uint64_t bytes) {
   return 0;
 }
 
-UniqueFd OpenDirect(int fd) {
-  const std::string path = fmt::format("/proc/self/fd/{}", fd);
-  return UniqueFd::Opened([&] { return ::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC); });
-}
-
 bool IsAligned(ByteView piece) {
   return (reinterpret_cast<std::uintptr_t>(piece.data()) | piece.size()) % kDirectAlignment == 0;
 }
@@ -67,7 +62,7 @@ bool IsAligned(ByteView piece) {
 ImageFile::ImageFile(std::string path, UniqueFd fd, std::uint64_t bytes, bool direct)
     : path_(std::move(path)),
       fd_(std::move(fd)),
-      direct_(direct ? OpenDirect(fd_.get()) : UniqueFd()),
+      direct_(direct ? UniqueFd::Reopened(fd_.get(), O_WRONLY | O_DIRECT) : UniqueFd()),
       bytes_(bytes),
       limited_(HasFileSizeLimit()) {}
 

@@ -88,8 +88,7 @@ void KernelCache::Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice 
 bool PagesFit(std::uint32_t block_size) { return IsMultiple(block_size, ::sysconf(_SC_PAGESIZE)); }
 
 Result<UniqueFd> OpenBuffered(int direct) {
-  const std::string path = fmt::format("/proc/self/fd/{}", direct);
-  UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  UniqueFd fd = UniqueFd::Reopened(direct, O_RDONLY);
   if (!fd.valid()) return FailErrno(errno, "opening for buffered reads");
   static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM));
   return fd;

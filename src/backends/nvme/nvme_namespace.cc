@@ -43,8 +43,7 @@ Result<UniqueFd> OpenCharacterNode(const std::string& path, int flags) {
   struct stat known{};
   const bool other = ::stat(kernels.c_str(), &known) == 0 && known.st_rdev != node.st_rdev;
   if (!S_ISCHR(node.st_mode) || other) return NoNamespace(path);
-  const std::string same = fmt::format("/proc/self/fd/{}", named.get());
-  UniqueFd fd = UniqueFd::Opened([&] { return ::open(same.c_str(), flags | O_CLOEXEC); });
+  UniqueFd fd = UniqueFd::Reopened(named.get(), flags);
   if (!fd.valid()) return FailErrno(errno, path);
   return fd;
 }
