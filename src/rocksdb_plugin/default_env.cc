@@ -41,9 +41,6 @@ struct Defaults {
   std::_Exit(EXIT_FAILURE);
 }
 
-constexpr const char* kEnvDefault = "_ZN7rocksdb3Env7DefaultEv";
-constexpr const char* kFileSystemDefault = "_ZN7rocksdb10FileSystem7DefaultEv";
-
 // Where a call from `caller` would go without this library.
 struct OwnDefinition {
   void* function = nullptr;
@@ -54,6 +51,8 @@ struct OwnDefinition {
 class NextDefinition {
  public:
   explicit constexpr NextDefinition(const char* symbol) : symbol_(symbol) {}
+
+  const char* symbol() const { return symbol_; }
 
   void* Get() {
     if (void* const next = Look()) return next;
@@ -72,15 +71,15 @@ class NextDefinition {
   std::atomic<void*> found_{nullptr};
 };
 
-constinit NextDefinition next_env{kEnvDefault};
-constinit NextDefinition next_file_system{kFileSystemDefault};
+constinit NextDefinition next_env{"_ZN7rocksdb3Env7DefaultEv"};
+constinit NextDefinition next_file_system{"_ZN7rocksdb10FileSystem7DefaultEv"};
 
 // A library with a RocksDB of its own means that one. It can be one that nobody else sees, such as Java's. Others may define these
 // functions as well, as this library does, but have no registry of objects.
-OwnDefinition FindOwnDefinition(const char* symbol, NextDefinition& next, const void* caller) {
+OwnDefinition FindOwnDefinition(NextDefinition& next, const void* caller) {
   const std::optional<LoadedObject> object = LoadedObject::At(caller);
   if (object && object->Find("_ZN7rocksdb13ObjectLibrary7DefaultEv") != nullptr) {
-    if (const void* const found = object->Find(symbol))
+    if (const void* const found = object->Find(next.symbol()))
       return {const_cast<void*>(found),
               object == LoadedObject::At(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default))};
   }
@@ -90,25 +89,24 @@ OwnDefinition FindOwnDefinition(const char* symbol, NextDefinition& next, const 
 // For one of the two functions. Most calls come from the same few places.
 class OwnDefinitions {
  public:
-  OwnDefinitions(const char* symbol, NextDefinition& next) : symbol_(symbol), next_(next) {}
+  explicit OwnDefinitions(NextDefinition& next) : next_(next) {}
 
   const OwnDefinition& For(const void* caller) {
     if (caller != caller_) {
-      last_ = FindOwnDefinition(symbol_, next_, caller);
+      last_ = FindOwnDefinition(next_, caller);
       caller_ = caller;
     }
     return last_;
   }
 
  private:
-  const char* const symbol_;
   NextDefinition& next_;
   const void* caller_ = nullptr;
   OwnDefinition last_;
 };
 
-thread_local OwnDefinitions own_envs(kEnvDefault, next_env);
-thread_local OwnDefinitions own_file_systems(kFileSystemDefault, next_file_system);
+thread_local OwnDefinitions own_envs(next_env);
+thread_local OwnDefinitions own_file_systems(next_file_system);
 
 rocksdb::Env* OwnEnv(const void* caller) {
   return reinterpret_cast<rocksdb::Env* (*)()>(own_envs.For(caller).function)();
