@@ -26,6 +26,7 @@ HostStat HostStat::From(const struct stat& st) {
   out.mtime_ns = std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
   out.owner = st.st_uid;
   out.mode = st.st_mode & 07777;
+  out.device = st.st_dev;
   out.inode = st.st_ino;
   out.links = st.st_nlink;
   return out;

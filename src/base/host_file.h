@@ -23,7 +23,8 @@ struct HostStat {
   std::uint64_t size = 0;
   std::int64_t mtime_ns = 0;  // since 1970
   uid_t owner = 0;
-  mode_t mode = 0;  // permissions, without the type
+  mode_t mode = 0;           // permissions, without the type
+  std::uint64_t device = 0;  // of the file system
   std::uint64_t inode = 0;
   std::uint64_t links = 0;
 };

@@ -18,7 +18,6 @@ namespace {
 
 constexpr mode_t kOthersMayWrite = 022;
 constexpr mode_t kRegistryMode = 0711;  // other users may ask for an entry whose name they know
-constexpr int kCopiesMax = 1000;
 constexpr std::uint64_t kRoomDivisor = 8;
 constexpr std::chrono::seconds kLooksForRoom{10};
 
@@ -213,9 +212,6 @@ Result<bool> BoundDirectories::IsRegistered(const HostDirectory& directory, cons
                           directory.PathOf(kMarker), directory.path(), marker.path))
             .Advise("copy a database by RocksDB's checkpoints or by 'zenfs backup', and remove this one"));
   };
-  struct stat own{};
-  if (::lstat(directory.PathOf(kMarker).c_str(), &own) != 0)
-    return FailErrno(errno, directory.PathOf(kMarker));
   const std::string entry = EntryOf(marker.id, marker.nonce);
   std::vector<std::string> registries{marker.registry};
   for (const std::string& place : KnownPlaces(directory.path())) registries.push_back(RegistryIn(place));
@@ -228,7 +224,7 @@ Result<bool> BoundDirectories::IsRegistered(const HostDirectory& directory, cons
     }
     const bool is_ours = there.st_uid == ::geteuid();
     if (!is_ours && registry.ends_with(OwnRegistryName())) continue;  // somebody else has taken the name
-    if (registered.st_dev == own.st_dev && registered.st_ino == own.st_ino) {
+    if (registered.st_dev == stat.device && registered.st_ino == stat.inode) {
       if (stat.links <= 2 || marker.host == directory.path()) return is_ours;
       return Fail(
           Error(Code::kInvalidArgument, fmt::format("{}: was copied by hard links: two directories have it",
@@ -243,29 +239,17 @@ Result<bool> BoundDirectories::IsRegistered(const HostDirectory& directory, cons
   return false;
 }
 
-// The path, path~2, ... that has the directory with this id, or is free (kNoFile): as many as a directory of the host can have.
-Result<std::optional<std::string>> BoundDirectories::FindCopyOf(const std::string& path, FileId id) const {
-  for (int copy = 1; copy <= kCopiesMax; ++copy) {
-    std::string name = copy == 1 ? path : fmt::format("{}~{}", path, copy);
-    const Result<FileStat> there = volume_->Stat(name);
-    const bool is_missing =
-        !there && (there.error().code() == Code::kNotFound || there.error().code() == Code::kNotADirectory);
-    if (!there && !is_missing) return Fail(there.error());
-    const bool found = id == kNoFile ? is_missing : there && there->is_directory && there->id == id;
-    if (found) return name;
-  }
-  return std::nullopt;
-}
-
 // Where the volume has the directory now; one that was set aside gets its path back. If the process dies before a marker says the new one,
 // it is found there.
 Result<std::string> BoundDirectories::PathInVolume(const DirectoryMarker& marker, const std::string& shown) {
-  ZENFS_ASSIGN_OR_RETURN(std::optional<std::string> path, FindCopyOf(marker.path, marker.id));
+  ZENFS_ASSIGN_OR_RETURN(std::optional<std::string> path, records_.FindById(marker.path, marker.id));
   if (path) return *std::move(path);
   ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> aside, records_.FindSetAside(marker.id));
   if (!aside) return Fail(Gone(marker, shown));
   if (!may_change()) return *aside;
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> back, FindCopyOf(marker.path, kNoFile));
+  ZENFS_ASSIGN_OR_RETURN(
+      const std::optional<std::string> back,
+      records_.FindName(marker.path, [](const FileStat* there) { return there == nullptr; }));
   if (!back) return Fail(Code::kExists, fmt::format("{}: too many directories of this name", marker.path));
   ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(DirectoryOf(*back), /*parents=*/true));
   ZENFS_RETURN_IF_ERROR(volume_->Rename(*aside, *back));
@@ -349,8 +333,8 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
 
 // The first of the directory's own path, path~2, ... that no other directory of the host has.
 Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
-  for (int copy = 1; copy <= kCopiesMax; ++copy) {
-    const std::string path = copy == 1 ? directory : fmt::format("{}~{}", directory, copy);
+  for (int n = 1; n <= BoundRecords::kNamesMax; ++n) {
+    const std::string path = BoundRecords::NthName(directory, n);
     const Result<FileStat> there = volume_->Stat(path);
     if (!there && there.error().code() == Code::kNotFound) return path;
     if (!there) return Fail(there.error());
@@ -376,8 +360,7 @@ Result<std::string> BoundDirectories::ChoosePath(const std::string& directory) {
                   directory))
             .Advise(fmt::format(
                 "{}to delete them, 'zenfs rmdir --force --path={}'",
-                copy != 1 ? ""
-                          : fmt::format("to use them, make an empty file {}; ", Below(directory, kMarker)),
+                n != 1 ? "" : fmt::format("to use them, make an empty file {}; ", Below(directory, kMarker)),
                 path)));
   }
   return Fail(Code::kExists, fmt::format("{}: too many directories of this name", directory));
@@ -465,7 +448,9 @@ Status BoundDirectories::SetAsideOnce(const std::string& directory) {
 Status BoundDirectories::SetAsideWhatWasRemoved(const HostDirectory& registry) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> names, registry.List(""));
   const std::string own = volume_->info().superblock.uuid.ToString() + ".";
-  ZENFS_ASSIGN_OR_RETURN(const std::set<FileId> set_aside, records_.AllSetAside());
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> aside, records_.AllSetAside());
+  std::set<FileId> set_aside;
+  for (const DirectoryEntry& entry : aside) set_aside.insert(entry.stat.id);
   std::vector<DirectoryMarker> removed;
   for (const std::string& name : names) {
     if (!name.starts_with(own)) continue;
@@ -475,7 +460,12 @@ Status BoundDirectories::SetAsideWhatWasRemoved(const HostDirectory& registry) {
     const Result<DirectoryMarker> marker = DirectoryMarker::Read(registry, name);
     if (!marker || EntryOf(marker->id, marker->nonce) != name) continue;
     if (marker->inode != stat.inode || marker->registry != registry.path()) continue;  // a copy of a registry
-    ZENFS_ASSIGN_OR_RETURN(const bool was_removed, WasRemoved(*marker, registry));
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(marker->id));
+    if (std::ranges::find(nonces, marker->nonce) == nonces.end()) {
+      IgnoreError(registry.RemoveFile(name));  // it does not count
+      continue;
+    }
+    ZENFS_ASSIGN_OR_RETURN(const bool was_removed, WasRemoved(*marker, nonces, registry));
     if (was_removed) removed.push_back(*marker);
   }
   // Those below others first: only a directory without directories is set aside.
@@ -490,14 +480,10 @@ Status BoundDirectories::SetAsideWhatWasRemoved(const HostDirectory& registry) {
 }
 
 // Whether a marker of which only the entry is left says that its directory was removed. It does not if the directory has been given another
-// file of that name, as by tar, nor if another marker counts as well. One that does not count says nothing, and its entry goes.
+// file of that name, as by tar, nor if another of the markers with `nonces`, which count, is left.
 Result<bool> BoundDirectories::WasRemoved(const DirectoryMarker& marker,
+                                          const std::vector<std::string>& nonces,
                                           const HostDirectory& registry) const {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(marker.id));
-  if (std::ranges::find(nonces, marker.nonce) == nonces.end()) {
-    IgnoreError(registry.RemoveFile(EntryOf(marker.id, marker.nonce)));
-    return false;
-  }
   for (const std::string& nonce : nonces) {
     ZENFS_ASSIGN_OR_RETURN(const HostStat stat, registry.Stat(EntryOf(marker.id, nonce)));
     const nlink_t names = stat.kind == HostStat::Kind::kFile
@@ -513,7 +499,7 @@ Result<bool> BoundDirectories::WasRemoved(const DirectoryMarker& marker,
 }
 
 Result<bool> BoundDirectories::SetAside(const DirectoryMarker& marker) {
-  ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> path, FindCopyOf(marker.path, marker.id));
+  ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> path, records_.FindById(marker.path, marker.id));
   if (!path) {
     ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> aside, records_.FindSetAside(marker.id));
     if (!aside) ZENFS_RETURN_IF_ERROR(records_.Forget(marker.id));  // somebody has deleted it
@@ -524,7 +510,7 @@ Result<bool> BoundDirectories::SetAside(const DirectoryMarker& marker) {
       std::ranges::count_if(entries, [](const DirectoryEntry& entry) { return !entry.stat.is_directory; });
   if (files == 0) {
     ZENFS_RETURN_IF_ERROR(records_.Forget(marker.id));
-    ZENFS_RETURN_IF_ERROR(RemoveEmpty(*path));
+    ZENFS_RETURN_IF_ERROR(records_.RemoveEmpty(*path));
     return true;
   }
   if (static_cast<std::size_t>(files) != entries.size()) return false;
@@ -534,22 +520,8 @@ Result<bool> BoundDirectories::SetAside(const DirectoryMarker& marker) {
       fmt::format("{} was removed or emptied on the host: its files ({}) are set aside in the volume as {} "
                   "until space is needed",
                   marker.host, files, aside));
-  ZENFS_RETURN_IF_ERROR(RemoveEmpty(DirectoryOf(*path)));
+  ZENFS_RETURN_IF_ERROR(records_.RemoveEmpty(DirectoryOf(*path)));
   return false;
-}
-
-// Removes a directory of the volume, and those above it, that are empty and belong to no directory of the host. Those above were made for the
-// ones below.
-Status BoundDirectories::RemoveEmpty(std::string path) {
-  for (; path != "/"; path = DirectoryOf(path)) {
-    ZENFS_ASSIGN_OR_RETURN(const FileStat there, volume_->Stat(path));
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume_->List(path));
-    if (!entries.empty()) return {};
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, records_.Nonces(there.id));
-    if (!nonces.empty()) return {};
-    ZENFS_RETURN_IF_ERROR(volume_->RemoveDirectory(path));
-  }
-  return {};
 }
 
 Status BoundDirectories::MakeRoom() {
@@ -559,10 +531,12 @@ Status BoundDirectories::MakeRoom() {
     const SpaceReport space = volume_->Space();
     return space.free + space.garbage < space.total / kRoomDivisor;
   };
-  while (is_short()) {
-    ZENFS_ASSIGN_OR_RETURN(const std::optional<std::string> deleted, records_.DeleteOldest());
-    if (!deleted) return {};
-    PrintLine(fmt::format("space is short: {} in the volume is deleted", *deleted));
+  if (!is_short()) return {};
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> oldest_first, records_.AllSetAside());
+  for (const DirectoryEntry& entry : oldest_first) {
+    ZENFS_ASSIGN_OR_RETURN(const std::string deleted, records_.DeleteSetAside(entry));
+    PrintLine(fmt::format("space is short: {} in the volume is deleted", deleted));
+    if (!is_short()) break;
   }
   return {};
 }

@@ -111,7 +111,6 @@ class BoundDirectories {
   // False if the registry has to be told of the marker. Errors: kInvalidArgument for a copy.
   Result<bool> IsRegistered(const HostDirectory& directory, const DirectoryMarker& marker,
                             const HostStat& stat) const;
-  Result<std::optional<std::string>> FindCopyOf(const std::string& path, FileId id) const;
   Result<std::string> PathInVolume(const DirectoryMarker& marker, const std::string& shown) REQUIRES(mutex_);
   // `own`: inode of the empty marker.
   Result<Found> Adopt(const HostDirectory& directory, ino_t own) REQUIRES(mutex_);
@@ -127,10 +126,10 @@ class BoundDirectories {
   // For each registry that may be that of `directory`, once.
   Status SetAsideOnce(const std::string& directory) REQUIRES(mutex_);
   Status SetAsideWhatWasRemoved(const HostDirectory& registry) REQUIRES(mutex_);
-  Result<bool> WasRemoved(const DirectoryMarker& marker, const HostDirectory& registry) const;
+  Result<bool> WasRemoved(const DirectoryMarker& marker, const std::vector<std::string>& nonces,
+                          const HostDirectory& registry) const;
   // True if nothing is left of it, so that its entry can go. A directory waits for those below it.
   Result<bool> SetAside(const DirectoryMarker& marker) REQUIRES(mutex_);
-  Status RemoveEmpty(std::string path) REQUIRES(mutex_);
   // Deletes what is set aside, the oldest first, while less than an eighth of the volume is free.
   Status MakeRoom() REQUIRES(mutex_);
   Result<bool> HasFiles(const std::string& path) const;

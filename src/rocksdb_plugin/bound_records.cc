@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 
 #include "base/clock.h"
+#include "rocksdb_plugin/default_device.h"
 
 namespace zenfs {
 
@@ -24,6 +24,40 @@ Result<std::vector<DirectoryEntry>> ListIfThere(const Volume& volume, std::strin
 
 std::string BoundRecords::RecordOf(FileId id) const {
   return fmt::format("/{}/{}.{}", kBoundRecords, volume_->info().superblock.uuid.ToString(), id.value);
+}
+
+std::string BoundRecords::NthName(const std::string& path, int n) {
+  return n == 1 ? path : fmt::format("{}~{}", path, n);
+}
+
+Result<std::optional<std::string>> BoundRecords::FindName(
+    const std::string& path, const std::function<bool(const FileStat*)>& fits) const {
+  for (int n = 1; n <= kNamesMax; ++n) {
+    std::string name = NthName(path, n);
+    const Result<FileStat> there = volume_->Stat(name);
+    if (!there && there.error().code() != Code::kNotFound && there.error().code() != Code::kNotADirectory)
+      return Fail(there.error());
+    if (fits(there ? &*there : nullptr)) return name;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<std::string>> BoundRecords::FindById(const std::string& path, FileId id) const {
+  return FindName(path, [id](const FileStat* there) {
+    return there != nullptr && there->is_directory && there->id == id;
+  });
+}
+
+Status BoundRecords::RemoveEmpty(std::string path) {
+  for (; path != "/"; path = DirectoryOf(path)) {
+    ZENFS_ASSIGN_OR_RETURN(const FileStat there, volume_->Stat(path));
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, volume_->List(path));
+    if (!entries.empty()) return {};
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> nonces, Nonces(there.id));
+    if (!nonces.empty()) return {};
+    ZENFS_RETURN_IF_ERROR(volume_->RemoveDirectory(path));
+  }
+  return {};
 }
 
 Result<std::vector<std::string>> BoundRecords::Nonces(FileId id) const {
@@ -54,29 +88,23 @@ Result<std::string> BoundRecords::SetAside(FileId id, const std::string& path) {
   return aside;
 }
 
-Result<std::set<FileId>> BoundRecords::AllSetAside() const {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListIfThere(*volume_, kSetAside));
-  std::set<FileId> ids;
-  for (const DirectoryEntry& entry : entries) ids.insert(entry.stat.id);
-  return ids;
+Result<std::vector<DirectoryEntry>> BoundRecords::AllSetAside() const {
+  return ListIfThere(*volume_, kSetAside);  // names begin with the time
 }
 
 Result<std::optional<std::string>> BoundRecords::FindSetAside(FileId id) const {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListIfThere(*volume_, kSetAside));
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, AllSetAside());
   const auto found = std::ranges::find_if(
       entries, [&](const DirectoryEntry& entry) { return entry.stat.is_directory && entry.stat.id == id; });
   if (found == entries.end()) return std::nullopt;
   return fmt::format("{}/{}", kSetAside, found->name);
 }
 
-Result<std::optional<std::string>> BoundRecords::DeleteOldest() {
-  ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListIfThere(*volume_, kSetAside));
-  if (entries.empty()) return std::nullopt;
-  const DirectoryEntry& oldest = entries.front();  // names begin with the time
-  std::string path = fmt::format("{}/{}", kSetAside, oldest.name);
+Result<std::string> BoundRecords::DeleteSetAside(const DirectoryEntry& entry) {
+  std::string path = fmt::format("{}/{}", kSetAside, entry.name);
   // The record first: a marker that turns up meanwhile must not get a part of the files.
-  if (oldest.stat.is_directory) ZENFS_RETURN_IF_ERROR(Forget(oldest.stat.id));
-  ZENFS_RETURN_IF_ERROR(oldest.stat.is_directory ? volume_->RemoveTree(path) : volume_->Unlink(path));
+  if (entry.stat.is_directory) ZENFS_RETURN_IF_ERROR(Forget(entry.stat.id));
+  ZENFS_RETURN_IF_ERROR(entry.stat.is_directory ? volume_->RemoveTree(path) : volume_->Unlink(path));
   return path;
 }
 

@@ -10,8 +10,8 @@
 // Each change is durable on return. Threads: one at a time.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +23,19 @@ class BoundRecords {
  public:
   static constexpr std::string_view kSetAside = "/.zenfs-removed";
 
+  // The volume's directories for one path of the host: path, path~2, ...
+  static constexpr int kNamesMax = 1000;
+  static std::string NthName(const std::string& path, int n);
+
   explicit BoundRecords(std::shared_ptr<Volume> volume) : volume_(std::move(volume)) {}
+
+  // The first of these names that fits; null: nothing has the name.
+  [[nodiscard]] Result<std::optional<std::string>> FindName(
+      const std::string& path, const std::function<bool(const FileStat*)>& fits) const;
+  [[nodiscard]] Result<std::optional<std::string>> FindById(const std::string& path, FileId id) const;
+  // Removes the directory, and those above it, that are empty and belong to no directory of the host. Those above were made for the
+  // ones below.
+  [[nodiscard]] Status RemoveEmpty(std::string path);
 
   // Those of the markers that count. Empty: the directory belongs to none.
   [[nodiscard]] Result<std::vector<std::string>> Nonces(FileId id) const;
@@ -34,12 +46,12 @@ class BoundRecords {
 
   // Moves a directory there, and returns its new path. It has no directories below it.
   [[nodiscard]] Result<std::string> SetAside(FileId id, const std::string& path);
-  // The directories that were set aside.
-  [[nodiscard]] Result<std::set<FileId>> AllSetAside() const;
+  // The directories that were set aside, the first one first.
+  [[nodiscard]] Result<std::vector<DirectoryEntry>> AllSetAside() const;
   // Where one of them is.
   [[nodiscard]] Result<std::optional<std::string>> FindSetAside(FileId id) const;
-  // Deletes the directory that was set aside first, and returns its path; none if there is none.
-  [[nodiscard]] Result<std::optional<std::string>> DeleteOldest();
+  // Deletes one of them, and returns its path.
+  [[nodiscard]] Result<std::string> DeleteSetAside(const DirectoryEntry& entry);
 
  private:
   std::string RecordOf(FileId id) const;
