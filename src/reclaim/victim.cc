@@ -26,8 +26,6 @@ double Score(const Victim& victim) {
   return static_cast<double>(victim.gain()) * static_cast<double>(1 + victim.age) / cost;
 }
 
-bool IsVictim(const LogZoneStatus& zone) { return zone.closed && !zone.held && zone.live.device_bytes != 0; }
-
 // The groups of log zones, and the zones that no group has, which only count for the copies.
 struct LogGroups {
   std::vector<LogZoneStatus> groups;  // as if each were one zone, with the number of its first one
@@ -38,8 +36,9 @@ LogGroups GroupsOf(std::span<const LogZoneStatus> zones) {
   LogGroups result;
   std::unordered_map<std::uint64_t, std::size_t> by_generation;
   for (const LogZoneStatus& zone : zones) {
-    const auto [known, first] = IsVictim(zone) ? by_generation.emplace(zone.generation, result.groups.size())
-                                               : std::pair(by_generation.end(), true);
+    const auto [known, first] = zone.can_be_cleaned()
+                                    ? by_generation.emplace(zone.generation, result.groups.size())
+                                    : std::pair(by_generation.end(), true);
     result.of.emplace(zone.zone, first ? result.groups.size() : known->second);
     if (first) {
       result.groups.push_back(zone);
@@ -77,7 +76,7 @@ class LogEmptying {
     std::uint64_t copies = 0;
     std::uint64_t emptied = 0;
   };
-  bool CanBeEmptied(std::size_t i) const { return IsVictim(zones_[i]); }
+  bool CanBeEmptied(std::size_t i) const { return zones_[i].can_be_cleaned(); }
 
   // Copies go from the first frame of the file to the last one in the zone.
   void AddFile(std::size_t file, const FramesOfFile& frames,
@@ -206,7 +205,7 @@ std::vector<Victim> LogVictims(std::span<const LogZoneStatus> log_zones, std::sp
   for (std::size_t i = 0; i < groups.groups.size(); ++i) {
     const LogZoneStatus& zone = groups.groups[i];
     const std::uint64_t live = zone.live.device_bytes;
-    if (!IsVictim(zone)) continue;
+    if (!zone.can_be_cleaned()) continue;
     Victim victim{.zone = zone.zone,
                   .kind = Victim::Kind::kLog,
                   .generation = zone.generation,

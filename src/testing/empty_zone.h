@@ -20,7 +20,7 @@ inline Status CleanLogZones(Volume& volume) {
   Relocation& relocation = mount.parts().relocation;
   Status first;
   for (const LogZoneStatus& zone : relocation.LookAtLog().zones) {
-    if (!zone.closed || zone.held || zone.live.device_bytes == 0) continue;
+    if (!zone.can_be_cleaned()) continue;
     const Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog, .generation = zone.generation};
     first.Update(relocation.Empty(victim, {}));
   }

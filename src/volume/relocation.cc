@@ -52,7 +52,9 @@ Status Relocation::EmptyVictim(const Victim& victim, const ExtentMover::Pause& p
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
     case Victim::Kind::kLog: break;
   }
-  const Status cleaned = CleanLog(deps_.log.zones().BeginCleaning(victim.generation), pause);
+  const std::vector<ZoneId> group = GroupOf(victim);
+  deps_.log.zones().NoteCleaning(group);
+  const Status cleaned = CleanLog(group, pause);
   static_cast<void>(deps_.log.supply().ReleaseDead());
   return cleaned;
 }
@@ -111,6 +113,14 @@ std::vector<std::shared_ptr<const FileRecord>> Relocation::FilesIn(ZoneId zone) 
   return deps_.catalog.FilesIn(begin, begin + geometry.zone_size);
 }
 
+std::vector<ZoneId> Relocation::GroupOf(const Victim& victim) const {
+  std::vector<ZoneId> group;
+  for (const LogZoneStatus& zone : deps_.log.zones().Zones()) {
+    if (zone.generation == victim.generation && zone.closed) group.push_back(zone.zone);
+  }
+  return group;
+}
+
 std::uint64_t Relocation::RestatedBytes(const Victim& victim) const {
   std::uint64_t bytes = 0;
   if (victim.kind != Victim::Kind::kLog) {
@@ -118,10 +128,7 @@ std::uint64_t Relocation::RestatedBytes(const Victim& victim) const {
       bytes += zenfs::RestatedBytes(*file, victim.zone, deps_.device.geometry());
     return bytes;
   }
-  std::vector<ZoneId> group;
-  for (const LogZoneStatus& zone : deps_.log.zones().Zones()) {
-    if (zone.generation == victim.generation && zone.closed) group.push_back(zone.zone);
-  }
+  const std::vector<ZoneId> group = GroupOf(victim);
   for (const auto& file : deps_.logs.All()) bytes += zenfs::RestatedBytes(*file, group);
   return bytes;
 }

@@ -240,15 +240,11 @@ std::vector<LogZoneStatus> LogZones::Zones() const {
   return zones;
 }
 
-std::vector<ZoneId> LogZones::BeginCleaning(std::uint64_t generation) {
+void LogZones::NoteCleaning(std::span<const ZoneId> zones) {
   MutexLock lock(mutex_);
-  std::vector<ZoneId> closed;
-  for (auto& [id, zone] : zones_) {
-    if (zone.allocation.generation != generation || zone.state != State::kClosed) continue;
-    zone.cleaned = true;
-    closed.push_back(id);
+  for (const ZoneId zone : zones) {
+    if (const auto it = zones_.find(zone); it != zones_.end()) it->second.cleaned = true;
   }
-  return closed;
 }
 
 std::vector<ZoneId> LogZones::TakeDead() {

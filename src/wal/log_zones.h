@@ -79,6 +79,8 @@ struct LogZoneStatus {
   // point to its new frame yet.
   bool held = false;
   bool young = false;  // below the mean age at which zones died without cleaning
+
+  bool can_be_cleaned() const { return closed && !held && live.device_bytes != 0; }
 };
 
 // Bytes of the unwritten zones that the log can do without, because it can write another group: one that is written, or
@@ -153,8 +155,8 @@ class LogZones {
 
   // --- for reclaim ---
   std::vector<LogZoneStatus> Zones() const EXCLUDES(mutex_);
-  // Reclaim begins to clean the closed zones of a group. Returns them. Their age at release is not used for `young`.
-  std::vector<ZoneId> BeginCleaning(std::uint64_t generation) EXCLUDES(mutex_);
+  // Reclaim begins to clean these closed zones. Their age at release is not used for `young`.
+  void NoteCleaning(std::span<const ZoneId> zones) EXCLUDES(mutex_);
 
   // --- for the owner of allocations ---
   // Adds the unwritten zones of a group. Its allocation is durable.
