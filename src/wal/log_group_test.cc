@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -44,6 +45,21 @@ class LogGroupTest : public testing::Test {
     sequence_ += placed->size() - 1;
     for (const PlacedFrame& frame : *placed) offset_ += frame.length;
     return *std::move(placed);
+  }
+  // Appends and syncs records to a new file, each after a call of `before`. All are there, also for a mount.
+  void SyncRecords(std::uint64_t count, const std::function<void(std::uint64_t)>& before = {}) {
+    const auto file = rig_->NewFile();
+    std::string content;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (before) before(i);
+      const std::string text = TestText(1 + i * 331 % 9'000, i);
+      ASSERT_TRUE(Append(*file, text).ok());
+      ASSERT_TRUE(file->Sync().ok());
+      content += text;
+    }
+    EXPECT_EQ(WalRig::Content(*file), content);
+    EXPECT_EQ(rig_->Recovered(file->id()), content);
+    EXPECT_EQ(rig_->zones->Check(), std::vector<std::string>());
   }
   // Writes a unit to each zone of the group.
   void WriteATurn() {
@@ -230,18 +246,9 @@ TEST_F(LogGroupTest, AnAllocationThatFailsReturnsAllZones) {
 
 TEST_F(LogGroupTest, AZoneThatFailsLeavesTheOthers) {
   Mount();
-  const auto file = rig_->NewFile();
-  std::string content;
-  for (std::uint64_t i = 0; i < 64; ++i) {
+  SyncRecords(64, [this](std::uint64_t i) {
     if (i % 8 == 3) rig_->device.Inject({.command = Command::kWrite});
-    const std::string text = TestText(1 + i * 331 % 9'000, i);
-    ASSERT_TRUE(Append(*file, text).ok());
-    ASSERT_TRUE(file->Sync().ok());
-    content += text;
-  }
-  EXPECT_EQ(WalRig::Content(*file), content);
-  EXPECT_EQ(rig_->Recovered(file->id()), content);
-  EXPECT_EQ(rig_->zones->Check(), std::vector<std::string>());
+  });
 }
 
 TEST_F(LogGroupTest, ZonesThatTurnBadInsideAGroupLoseNothingThatCanBeRead) {
@@ -251,17 +258,7 @@ TEST_F(LogGroupTest, ZonesThatTurnBadInsideAGroupLoseNothingThatCanBeRead) {
     // Two of the unwritten zones.
     ASSERT_TRUE(rig_->emulator.SetCondition(ZoneId(1), condition).ok());
     ASSERT_TRUE(rig_->emulator.SetCondition(ZoneId(2), condition).ok());
-    const auto file = rig_->NewFile();
-    std::string content;
-    for (std::uint64_t i = 0; i < 100; ++i) {
-      const std::string text = TestText(1 + i * 331 % 9'000, i);
-      ASSERT_TRUE(Append(*file, text).ok());
-      ASSERT_TRUE(file->Sync().ok());
-      content += text;
-    }
-    EXPECT_EQ(WalRig::Content(*file), content);
-    EXPECT_EQ(rig_->Recovered(file->id()), content);
-    EXPECT_EQ(rig_->zones->Check(), std::vector<std::string>());
+    SyncRecords(100);
   }
 }
 

@@ -468,11 +468,6 @@ TEST_F(BoundDirectoriesTest, WhatAnotherUserPutsInTheWayIsNotBelieved) {
 
 class SmallBoundDirectoriesTest : public BoundDirectoriesTest {
  protected:
-  static EmulatorGeometry Small() {
-    EmulatorGeometry geometry;
-    geometry.zone_size = geometry.zone_capacity = 1 << 20;
-    return geometry;
-  }
   SmallBoundDirectoriesTest() : BoundDirectoriesTest(Small()) {}
 };
 

@@ -89,6 +89,12 @@ class DefaultDeviceTest : public ::testing::Test {
   DefaultDeviceTest() = default;
   explicit DefaultDeviceTest(const EmulatorGeometry& geometry) : volume(geometry) {}
 
+  static EmulatorGeometry Small() {
+    EmulatorGeometry geometry;
+    geometry.zone_size = geometry.zone_capacity = 1 << 20;
+    return geometry;
+  }
+
   TestVolume volume;
   const std::string prefix = volume.directory() + "/host";
   std::vector<std::string> prefixes{prefix};

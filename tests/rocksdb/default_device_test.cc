@@ -342,11 +342,6 @@ TEST_F(DefaultDeviceTest, AnotherUsersDirectoryIsNotTakenOverByACopy) {
 
 class SmallDefaultDeviceTest : public DefaultDeviceTest {
  protected:
-  static EmulatorGeometry Small() {
-    EmulatorGeometry geometry;
-    geometry.zone_size = geometry.zone_capacity = 1 << 20;
-    return geometry;
-  }
   SmallDefaultDeviceTest() : DefaultDeviceTest(Small()) {}
 };
 
