@@ -36,7 +36,8 @@ void AddZones(std::span<const ZoneInfo> usable, AdviceInput& input) {
   input.zones = static_cast<std::uint32_t>(usable.size());
   const MetadataPlan metadata = PlanMetadata(input.geometry, usable);
   input.metadata_copies = metadata.copies;
-  input.kept_zones = metadata.zones + 3 * LogGroup(input.geometry);
+  input.kept_zones =
+      metadata.zones + LogShareOn(input.geometry).needs + HeadroomZonesOn(input.geometry, metadata.zones);
 }
 
 class AdviseAction : public Action {

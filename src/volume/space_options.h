@@ -22,14 +22,17 @@ inline EmptyZones::LogShare LogShareOn(const Geometry& geometry) {
 // there reclaim moves only what fits the remaining room.
 inline constexpr std::uint32_t kFewestZonesForHeadroom = 9;
 
+inline std::uint32_t HeadroomZonesOn(const Geometry& geometry, std::uint32_t metadata_zones) {
+  return geometry.main_zones() - metadata_zones >= kFewestZonesForHeadroom ? LogGroup(geometry) : 0;
+}
+
 // The options of the zone manager for a volume; the same for writers and readers.
 inline ZoneManager::Options SpaceOptions(const Geometry& geometry,
                                          const std::vector<ZoneId>& metadata_zones) {
-  const auto others = geometry.main_zones() - static_cast<std::uint32_t>(metadata_zones.size());
   return {.metadata_zones = metadata_zones,
           .log = LogShareOn(geometry),
           .reclaims = true,
-          .headroom = others >= kFewestZonesForHeadroom ? LogGroup(geometry) : 0};
+          .headroom = HeadroomZonesOn(geometry, static_cast<std::uint32_t>(metadata_zones.size()))};
 }
 
 }  // namespace zenfs
