@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 #include "base/aligned_buffer.h"
@@ -10,6 +12,22 @@
 #include "file/read_batch.h"
 
 namespace zenfs {
+namespace {
+
+// The blocks of a usual read of RocksDB. A bounce buffer of this size is on the stack.
+constexpr std::uint64_t kSmallBounceBytes = 16 << 10;
+
+// Reads the `whole` bytes of blocks that hold the bytes at `place`, and copies these. They may be padded: an extent ends in its last block.
+Status ReadBlocksAround(ZonedDevice& device, DeviceOffset place, ByteSpan into, std::uint64_t skip,
+                        std::uint64_t whole) {
+  alignas(AlignedBuffer::kAlignment) std::array<std::byte, kSmallBounceBytes> memory;
+  const ByteSpan blocks = std::span(memory).first(whole);
+  ZENFS_RETURN_IF_ERROR(device.Read(DeviceOffset(place.value - skip), blocks));
+  std::memcpy(into.data(), blocks.data() + skip, into.size());
+  return {};
+}
+
+}  // namespace
 
 Error ReadError(const Geometry& geometry, const Error& error, DeviceOffset place, std::uint64_t length,
                 std::uint64_t file_offset) {
@@ -25,7 +43,7 @@ bool MayReadInPlace(const Geometry& geometry, DeviceOffset place, ByteView into)
 
 Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset, ByteSpan into,
                    ReadSource source) {
-  // Nearly all reads lie in one extent, and can be made without a plan.
+  // Nearly all reads lie in one extent, and can be made without a plan and an allocation.
   const auto it = FindExtent(extents, offset);
   if (!into.empty() && it != extents.end() && it->file_offset <= offset &&
       into.size() <= it->end() - offset) {
@@ -36,8 +54,13 @@ Status ReadExtents(ZonedDevice& device, std::span<const Extent> extents, std::ui
       cache->Read(std::span(&read, 1));
       if (read.status.ok()) return {};
       source = ReadSource::kDevice;
-    } else if (IsMultiple(into.size(), geometry.block_size) && MayReadInPlace(geometry, place, into)) {
-      const Status read = device.Read(place, into);
+    }
+    const std::uint64_t skip = place.value % geometry.block_size;
+    const std::uint64_t whole = RoundUp(skip + into.size(), geometry.block_size);
+    const bool in_place = whole == into.size() && MayReadInPlace(geometry, place, into);
+    if (in_place || whole <= kSmallBounceBytes) {
+      const Status read =
+          in_place ? device.Read(place, into) : ReadBlocksAround(device, place, into, skip, whole);
       return read.ok() ? Status() : Fail(ReadError(geometry, read.error(), place, into.size(), offset));
     }
   }

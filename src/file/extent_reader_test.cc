@@ -147,6 +147,34 @@ TEST_F(ExtentReaderTest, AlignedReadIsOneCommandWithoutACopy) {
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 1U);
 }
 
+TEST_F(ExtentReaderTest, AnyBytesOfOneExtentAreOneCommandForTheBlocksThatHoldThem) {
+  const auto reads = [&] { return rig_.device.count(FaultyDevice::Command::kRead); };
+  for (const Extent& extent : extents_) {
+    for (const std::uint64_t from :
+         {std::uint64_t{0}, std::uint64_t{1}, extent.length / 2, extent.length - 1}) {
+      for (const std::uint64_t length : {std::uint64_t{1}, extent.length / 3, extent.length - from}) {
+        if (from + length > extent.length) continue;
+        const std::uint64_t before = reads();
+        std::string text(length + 2, '?');
+        ASSERT_TRUE(ReadExtents(rig_.device, extents_, extent.file_offset + from,
+                                std::as_writable_bytes(std::span(text)).subspan(1, length))
+                        .ok());
+        EXPECT_EQ(text, "?" + Expected(extent.file_offset + from, length) + "?") << from;
+        EXPECT_EQ(reads(), before + 1) << from << ' ' << length;
+      }
+    }
+  }
+}
+
+TEST_F(ExtentReaderTest, AnErrorOfAnUnalignedReadNamesItsPlaceInTheFile) {
+  rig_.device.Inject({.command = FaultyDevice::Command::kRead});
+  std::string text(100, '?');
+  const Status read = ReadExtents(rig_.device, extents_, 7, std::as_writable_bytes(std::span(text)));
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().text().find("100 bytes at file offset 7 from zone 0"), std::string::npos)
+      << read.error().text();
+}
+
 TEST_F(ExtentReaderTest, EmptyReadSendsNoCommand) {
   ASSERT_TRUE(ReadExtents(rig_.device, extents_, 0, {}).ok());
   EXPECT_EQ(rig_.device.count(FaultyDevice::Command::kRead), 0U);
