@@ -101,7 +101,7 @@ MountOptions World::Options() const {
   options.wal = plan_.wal;
   options.wal_depth = plan_.wal_depth;
   // A machine that stalls for a tenth of a second every 50 steps takes longer than 30 s for a victim.
-  if (plan_.Fills()) options.space_wait = std::chrono::minutes(10);
+  if (plan_.Fills() && !plan_.ManyLogs()) options.space_wait = std::chrono::minutes(10);
   // Files are small. With small buffers, their bytes also reach zones before a flush or sync.
   if (plan_.seed / 6 % 2 == 1) options.plain_buffer_bytes = 2 * plan_.geometry.block_size;
   if (plan_.seed / 12 % 3 == 1) options.spread = 3;
