@@ -325,7 +325,6 @@ set(ZENFS_SOURCES_volume
   volume/file_names.cc
   volume/finding.cc
   volume/file_opener.cc
-  volume/file_sync.cc
   volume/foreign.cc
   volume/format_two_devices.cc
   volume/format_volume.cc
@@ -343,9 +342,12 @@ set(ZENFS_SOURCES_volume
   volume/name_plans.cc
   volume/namespace.cc
   volume/namespace_view.cc
+  volume/open_file.cc
   volume/open_file_factory.cc
   volume/open_deleted_logs.cc
   volume/open_file_table.cc
+  volume/open_framed_file.cc
+  volume/open_plain_file.cc
   volume/buffer_recovery.cc
   volume/pair_proof.cc
   volume/path_locks.cc

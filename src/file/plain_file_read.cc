@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,6 +11,8 @@
 
 namespace zenfs {
 namespace {
+
+Error OfFile(const Error& error, FileId id) { return error.With(fmt::format("file {}", id.value)); }
 
 struct DeviceRead {
   std::shared_ptr<const FileView> view;
@@ -48,9 +52,10 @@ DeviceRead PrepareRead(const PlainFileParts& file, std::uint64_t offset, ByteSpa
 class StartedRead final : public PendingRead {
  public:
   // `file` outlives it.
-  StartedRead(const PlainFile& file, ReadPool& reads, const DeviceRead& read, std::uint64_t offset,
+  StartedRead(const PlainFile& file, FileId id, ReadPool& reads, const DeviceRead& read, std::uint64_t offset,
               ByteSpan into)
       : file_(file),
+        id_(id),
         view_(read.view),
         total_(read.total),
         into_(into),
@@ -63,12 +68,13 @@ class StartedRead final : public PendingRead {
     batch_->Finish();
     // A view that is still there was there all the time, so no zone was reset under the read.
     if (view_.expired()) return file_.Read(request_.offset, into_, ReadSource::kDevice);
-    ZENFS_RETURN_IF_ERROR(request_.status);
+    if (!request_.status.ok()) return Fail(OfFile(request_.status.error(), id_));
     return total_;
   }
 
  private:
   const PlainFile& file_;
+  const FileId id_;
   const std::weak_ptr<const FileView> view_;
   const std::size_t total_;
   const ByteSpan into_;
@@ -101,8 +107,9 @@ bool PlainFile::LiesIn(ZoneId zone) const {
 
 Result<std::size_t> PlainFile::Read(std::uint64_t offset, ByteSpan into, ReadSource source) const {
   const DeviceRead read = PrepareRead(file_, offset, into);
-  ZENFS_RETURN_IF_ERROR(
-      ReadExtents(*file_.deps.device, read.view->extents, offset, into.first(read.from_device), source));
+  const Status status =
+      ReadExtents(*file_.deps.device, read.view->extents, offset, into.first(read.from_device), source);
+  if (!status.ok()) return Fail(OfFile(status.error(), file_.deps.id));
   return read.total;
 }
 
@@ -132,7 +139,10 @@ void PlainFile::ReadMany(std::span<ReadRequest> requests, ReadSource source) con
   }
   if (view == nullptr) return;
   file_.deps.reads->Lend()->Read(view->extents, device_part, source);
-  for (std::size_t i = 0; i < requests.size(); ++i) requests[i].status = std::move(device_part[i].status);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Status& status = device_part[i].status;
+    requests[i].status = status.ok() ? Status() : Fail(OfFile(status.error(), file_.deps.id));
+  }
 }
 
 std::unique_ptr<PendingRead> PlainFile::StartRead(std::uint64_t offset, ByteSpan into,
@@ -146,7 +156,7 @@ std::unique_ptr<PendingRead> PlainFile::StartRead(std::uint64_t offset, ByteSpan
   }
   ReadPool& reads = *file_.deps.reads;
   if (!reads.MayStart()) return std::make_unique<FinishedRead>(Read(offset, into, source));
-  return std::make_unique<StartedRead>(*this, reads, read, offset, into);
+  return std::make_unique<StartedRead>(*this, file_.deps.id, reads, read, offset, into);
 }
 
 void PlainFile::Advise(std::uint64_t offset, std::uint64_t length, CacheAdvice advice) const {

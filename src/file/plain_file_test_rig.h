@@ -20,12 +20,14 @@ class PlainFileRig {
   // Closes and opens the file, which then has the committed content.
   void Reopen() {
     file.reset();
-    file = std::make_unique<PlainFile>(PlainFile::Deps{.device = &zone_rig.device,
-                                                       .reads = &reads,
-                                                       .zones = zone_rig.zones.get(),
-                                                       .sink = zone_rig.sink.get(),
-                                                       .buffer_bytes = buffer_bytes_},
-                                       committed, committed_size, Lifetime::kMedium);
+    file = std::make_unique<PlainFile>(PlainDeps(), committed, committed_size, Lifetime::kMedium);
+  }
+  PlainFile::Deps PlainDeps() {
+    return {.device = &zone_rig.device,
+            .reads = &reads,
+            .zones = zone_rig.zones.get(),
+            .sink = zone_rig.sink.get(),
+            .buffer_bytes = buffer_bytes_};
   }
 
   // Does the volume's Sync. If `lose`, the commit fails.

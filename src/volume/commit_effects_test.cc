@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "volume/open_framed_file.h"
 #include "wal/wal_test_rig.h"
 #include "zone/extent_sink.h"
 
@@ -47,8 +48,10 @@ class CommitEffectsTest : public testing::Test {
 };
 
 TEST_F(CommitEffectsTest, AFileThatLosesItsLastNameIsMarkedForThoseWhoHaveItOpen) {
-  const auto file = std::make_shared<OpenFile>();
-  file->id = kFile;
+  const auto file = std::make_shared<OpenFramedFile>(
+      nullptr, Lifetime::kNotSet, true,
+      std::make_shared<FramedFile>(FramedFile::Deps{.device = &rig_.device, .zones = rig_.zones.get()},
+                                   kFile));
   files_.Add(file);
   effects_->OnCommitted(std::vector<Edit>{LinkFile{kRootDirectory, "other", kFile}});
   effects_->OnCommitted(std::vector<Edit>{UnlinkFile{kRootDirectory, "file"}});

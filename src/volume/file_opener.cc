@@ -66,15 +66,14 @@ Result<std::shared_ptr<OpenFile>> FileOpener::CreatePending(std::string_view pat
 
 void FileOpener::Release(OpenFile& file) {
   if (!deps_.files.Release(file)) return;
-  if (file.plain && file.unlinked) file.plain->ForgetFlushedBytes();
+  file.NoteReleased();
   if (file.committed) return;
   deps_.catalog.DropPending(file.id);
   if (deps_.trace != nullptr) deps_.trace->Deleted(file.id);
 }
 
 void FileOpener::SetLifetime(OpenFile& file, Lifetime lifetime) {
-  file.lifetime = lifetime;
-  if (file.plain) file.plain->SetLifetime(lifetime);
+  file.SetLifetime(lifetime);
   deps_.catalog.SetPendingLifetime(file.id, lifetime);
   if (deps_.trace != nullptr) deps_.trace->SetLifetime(file.id, lifetime);
 }

@@ -13,16 +13,14 @@ Result<Namespace::Promotion> Namespace::DrainPending(const Entry& entry, std::ve
   Promotion promotion;
   if (!entry.pending) return promotion;
   promotion.file = deps_.files.Find(entry.id);
-  if (promotion.file == nullptr || !promotion.file->plain) return promotion;
-  ZENFS_ASSIGN_OR_RETURN(promotion.drained, promotion.file->plain->Drain());
+  if (promotion.file == nullptr) return promotion;
+  ZENFS_ASSIGN_OR_RETURN(promotion.drained, promotion.file->Drain());
   if (promotion.drained.changed) edits.push_back(promotion.drained.ToEdit(entry.id));
   return promotion;
 }
 
 void Namespace::Promoted(const Promotion& promotion) {
-  if (promotion.file == nullptr) return;
-  if (promotion.drained.changed) promotion.file->plain->MarkCommitted(promotion.drained);
-  deps_.sync.NoteCommitted(*promotion.file);
+  if (promotion.file != nullptr) promotion.file->NoteCommitted(promotion.drained);
 }
 
 void Namespace::DropPending(FileId id) {
@@ -149,7 +147,7 @@ Status Namespace::SyncDirectory(std::string_view path) {
   });
   // All other changes of names are already durable.
   for (const std::shared_ptr<OpenFile>& file : pending) {
-    if (status.ok() && file != nullptr) status = deps_.sync.EnsureCommitted(*file);
+    if (status.ok() && file != nullptr) status = file->EnsureCommitted();
   }
   return meter.Done(std::move(status));
 }

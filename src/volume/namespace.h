@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "volume/file_sync.h"
 #include "volume/id_allocator.h"
 #include "volume/name_plans.h"
 #include "volume/open_file_table.h"
@@ -24,7 +23,6 @@ class Namespace {
     CommitPath& commits;
     IdAllocator& ids;
     OpenFileTable& files;
-    FileSync& sync;
     Metrics& metrics;
   };
   // The parts in `deps` outlive it.
@@ -44,7 +42,7 @@ class Namespace {
   // A pending file that is committed together with a change of its name.
   struct Promotion {
     std::shared_ptr<OpenFile> file;  // null: the file is committed already
-    PlainFile::Drained drained;
+    OpenFile::Uncommitted drained;
 
     CommitOptions options() const { return {.data_since = drained.data_since}; }
   };

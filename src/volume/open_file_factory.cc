@@ -1,34 +1,27 @@
 #include "volume/open_file_factory.h"
 
+#include "volume/open_framed_file.h"
+#include "volume/open_plain_file.h"
+
 namespace zenfs {
 
 std::shared_ptr<OpenFile> OpenFileFactory::Committed(const FileRecord& record) const {
-  auto file = std::make_shared<OpenFile>();
-  file->id = record.id;
-  file->shape = record.shape;
-  file->lifetime = record.lifetime;
-  file->committed = true;
   if (record.shape == FileShape::kFramed) {
-    file->framed = deps_.logs.Find(record.id);
-    return file->framed == nullptr ? nullptr : file;
+    std::shared_ptr<FramedFile> log = deps_.file.logs.Find(record.id);
+    if (log == nullptr) return nullptr;
+    return std::make_shared<OpenFramedFile>(&deps_.file, record.lifetime, true, std::move(log));
   }
   deps_.buffers.Forget(record.id);  // the last writer got the error for bytes that could not be written
-  file->plain =
-      std::make_unique<PlainFile>(PlainDeps(record.id), record.extents, record.size, record.lifetime);
-  return file;
+  return std::make_shared<OpenPlainFile>(&deps_.file, record.id, record.lifetime, true, PlainDeps(record.id),
+                                         record.extents, record.size);
 }
 
 std::shared_ptr<OpenFile> OpenFileFactory::New(FileId id, FileShape shape, Lifetime lifetime) const {
-  auto file = std::make_shared<OpenFile>();
-  file->id = id;
-  file->shape = shape;
-  file->lifetime = lifetime;
-  if (shape == FileShape::kFramed) {
-    file->framed = std::make_shared<FramedFile>(FramedDeps(), id);
-  } else {
-    file->plain = std::make_unique<PlainFile>(PlainDeps(id), std::vector<Extent>(), 0, lifetime);
+  if (shape == FileShape::kPlain) {
+    return std::make_shared<OpenPlainFile>(&deps_.file, id, lifetime, false, PlainDeps(id));
   }
-  return file;
+  return std::make_shared<OpenFramedFile>(&deps_.file, lifetime, false,
+                                          std::make_shared<FramedFile>(FramedDeps(), id));
 }
 
 std::shared_ptr<FramedFile> OpenFileFactory::RecoveredLog(const FileRecord& record, ReplayedLog replayed,
@@ -37,7 +30,7 @@ std::shared_ptr<FramedFile> OpenFileFactory::RecoveredLog(const FileRecord& reco
 }
 
 PlainFile::Deps OpenFileFactory::PlainDeps(FileId id) const {
-  return {.device = &deps_.device,
+  return {.device = &deps_.file.device,
           .reads = &deps_.reads,
           .zones = &deps_.zones,
           .sink = &deps_.sink,
@@ -49,10 +42,10 @@ PlainFile::Deps OpenFileFactory::PlainDeps(FileId id) const {
 }
 
 FramedFile::Deps OpenFileFactory::FramedDeps() const {
-  return {.device = &deps_.device,
+  return {.device = &deps_.file.device,
           .zones = &deps_.zones,
           .log = &deps_.log,
-          .drain = options_.wal == WalSending::kBlocking ? nullptr : &deps_.drain,
+          .drain = options_.wal == WalSending::kBlocking ? nullptr : &deps_.file.drain,
           .buffers = deps_.buffers.area(),
           .epoch = epoch_,
           .buffer_bytes = deps_.buffers.buffer_bytes()};

@@ -1,4 +1,4 @@
-// Makes OpenFile objects, with the content object for the file's shape.
+// Makes OpenFile objects of the file's shape. The only place that chooses by the shape.
 //
 // Threads: any. Takes the locks of LogStore, BufferArea and ZoneManager, one after the other.
 #pragma once
@@ -8,26 +8,21 @@
 #include "volume/append_buffers.h"
 #include "volume/mount_options.h"
 #include "volume/open_file.h"
-#include "volume/write_accounting.h"
-#include "wal/log_drain.h"
-#include "wal/log_store.h"
 
 namespace zenfs {
 
 class OpenFileFactory {
  public:
   struct Deps {
-    ZonedDevice& device;
+    OpenFile::Deps file;
     ReadPool& reads;
     ZoneManager& zones;
     ExtentSink& sink;  // for data of plain files
     LogSpace& log;
-    LogDrain& drain;
-    LogStore& logs;
     AppendBuffers& buffers;
     WrittenBytes& written;
   };
-  // The parts in `deps` outlive it and the files. `epoch` is that of this mount.
+  // It and the parts in `deps` outlive the files. `epoch` is that of this mount.
   OpenFileFactory(const Deps& deps, const MountOptions& options, std::uint64_t epoch)
       : deps_(deps), options_(options), epoch_(epoch) {}
 

@@ -76,7 +76,8 @@ std::vector<std::shared_ptr<FramedFile>> OpenFileTable::DeletedLogs() const {
   std::vector<std::shared_ptr<FramedFile>> deleted;
   for (const FileId id : holders_) {
     const std::shared_ptr<OpenFile> file = FindLocked(id);
-    if (file != nullptr && file->unlinked && file->framed) deleted.push_back(file->framed);
+    std::shared_ptr<FramedFile> log = file != nullptr && file->unlinked ? file->log() : nullptr;
+    if (log != nullptr) deleted.push_back(std::move(log));
   }
   return deleted;
 }
@@ -89,8 +90,7 @@ bool OpenFileTable::HoldsZone(ZoneId zone) {
       it = holders_.erase(it);
       continue;
     }
-    if (file->plain ? file->plain->LiesIn(zone) : file->unlinked && file->framed->HasExtentsIn(zone))
-      return true;
+    if (file->HoldsZone(zone)) return true;
     ++it;
   }
   return false;

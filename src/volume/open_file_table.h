@@ -37,7 +37,7 @@ class OpenFileTable {
   // Gives back one handle. True if it was the last one.
   [[nodiscard]] bool Release(OpenFile& file) EXCLUDES(mutex_);
 
-  // Counts a handle that is open for writing in OpenFile::writers. FileSync::EndWriting counts it down.
+  // Counts a handle that is open for writing in OpenFile::writers. OpenFile::EndWriting counts it down.
   void AddWriter(OpenFile& file) EXCLUDES(mutex_);
   // Call this when the file has lost its last name.
   void MarkUnlinked(FileId id) EXCLUDES(mutex_);

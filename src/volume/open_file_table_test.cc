@@ -4,6 +4,7 @@
 
 #include "file/plain_file_test_rig.h"
 #include "metrics/metrics_snapshot.h"
+#include "volume/open_plain_file.h"
 
 namespace zenfs {
 namespace {
@@ -11,19 +12,18 @@ namespace {
 class OpenFileTableTest : public testing::Test {
  protected:
   static constexpr FileId kFile{7};
-  static std::shared_ptr<OpenFile> NewFile() {
-    auto file = std::make_shared<OpenFile>();
-    file->id = kFile;
-    return file;
+  std::shared_ptr<OpenFile> NewFile() {
+    return std::make_shared<OpenPlainFile>(nullptr, kFile, Lifetime::kNotSet, true, rig_.PlainDeps());
   }
 
+  PlainFileRig rig_;
   Metrics metrics_;
   AppendBuffers buffers_;
   OpenFileTable table_{metrics_, buffers_};
 };
 
 TEST_F(OpenFileTableTest, AFileThatIsOpenIsNotMadeASecondTime) {
-  const auto first = table_.Open(kFile, [] { return NewFile(); });
+  const auto first = table_.Open(kFile, [this] { return NewFile(); });
   const auto second = table_.Open(kFile, []() -> std::shared_ptr<OpenFile> {
     ADD_FAILURE() << "the file is already open";
     return nullptr;
@@ -84,14 +84,13 @@ class HoldsZoneTest : public OpenFileTableTest {
     EXPECT_TRUE(rig_.file->Append(AsBytes(content)).ok());
     EXPECT_TRUE(rig_.Sync().ok());
     zone_ = rig_.zone_rig.device.geometry().ZoneOf(rig_.committed.front().place);
-    rig_.Reopen();
-    file_->plain = std::move(rig_.file);
+    file_ = std::make_shared<OpenPlainFile>(nullptr, kFile, Lifetime::kNotSet, true, rig_.PlainDeps(),
+                                            rig_.committed, rig_.committed_size);
     table_.Add(file_);
   }
 
-  PlainFileRig rig_;
   ZoneId zone_;
-  std::shared_ptr<OpenFile> file_ = NewFile();
+  std::shared_ptr<OpenFile> file_;
 };
 
 TEST_F(HoldsZoneTest, AFileThatIsOpenForReadingHoldsNoZone) { EXPECT_FALSE(table_.HoldsZone(zone_)); }

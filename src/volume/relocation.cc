@@ -154,7 +154,7 @@ Status Relocation::WithFile(FileId id, const std::function<Status(const FileReco
       return Fail(Code::kBusy, fmt::format("file {} is being recovered", id.value));
     }
     const std::shared_ptr<OpenFile> file = deps_.files.Find(id);
-    if (file != nullptr && file->plain && file->writers.load() != 0) {
+    if (file != nullptr && !file->MovesWhileWritten() && file->writers.load() != 0) {
       return Fail(Code::kBusy, fmt::format("file {} is being written", id.value));
     }
     return body(record);
@@ -176,12 +176,12 @@ bool Relocation::NoteMoved(const FileRecord& before, const std::vector<Extent>& 
 }
 
 bool Relocation::Tell(const FileRecord& before, const std::vector<Extent>& extents) {
-  if (before.shape == FileShape::kFramed) {
-    if (const auto framed = deps_.logs.Find(before.id)) framed->TakeMoved(extents);
+  if (const auto log = deps_.logs.Find(before.id)) {  // it is there without a handle, too
+    log->TakeMoved(extents);
     return true;
   }
   const std::shared_ptr<OpenFile> file = deps_.files.Find(before.id);
-  return file == nullptr || file->plain->TryReplaceCommitted(extents);
+  return file == nullptr || file->TakeMoved(extents);
 }
 
 void Relocation::AddPending(FileId id) {

@@ -46,11 +46,6 @@ class VolumeHandle final : public FileHandle {
   TraceRecorder* Trace() const { return mount_->parts().trace.get(); }
   void RecordGrowth() const;
 
-  // The caller has entered the volume.
-  void ReadManyPlain(std::span<ReadRequest> requests, ReadSource source) const;
-  [[nodiscard]] Status AppendFramed(ByteView bytes, KnownCrc crc);
-  [[nodiscard]] Status SyncFile();
-
   const std::shared_ptr<WriterMount> mount_;
   std::shared_ptr<OpenFile> file_;
   const bool writable_;

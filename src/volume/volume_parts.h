@@ -13,7 +13,6 @@
 #include "volume/commit_effects.h"
 #include "volume/commit_path.h"
 #include "volume/file_opener.h"
-#include "volume/file_sync.h"
 #include "volume/log_zone_allocator.h"
 #include "volume/mounted_device.h"
 #include "volume/namespace.h"
@@ -78,7 +77,6 @@ struct VolumeParts {
   Reclaimer reclaimer;
   const WriteAccounting accounting;
   const OpenFileFactory factory;
-  FileSync sync;
   FileOpener opener;
   Namespace names;
   const NamespaceView view;

@@ -32,7 +32,7 @@ class Outcome {
 Status VolumeShutdown::WriteBackOpenFiles() {
   Outcome outcome;
   for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
-    const Status written = deps_.sync.WriteBack(*file);
+    const Status written = file->WriteBack();
     outcome.Add(written, file->KeptForNextMount());
     deps_.opener.Release(*file);
   }
@@ -42,9 +42,8 @@ Status VolumeShutdown::WriteBackOpenFiles() {
 Result<VolumeShutdown::Written> VolumeShutdown::WriteBackFlushed() {
   Outcome outcome;
   for (const std::shared_ptr<OpenFile>& file : deps_.files.All()) {
-    const bool waits = file->plain && file->plain->HasFlushedBytes();
-    if (waits) {
-      const Status written = deps_.sync.SyncPlain(*file);
+    if (file->HasFlushedBytes()) {
+      const Status written = file->WriteBack();
       outcome.Add(written, file->KeptForNextMount());
     }
     deps_.opener.Release(*file);

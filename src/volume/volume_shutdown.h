@@ -10,7 +10,6 @@
 #include "catalog/catalog.h"
 #include "volume/append_buffers.h"
 #include "volume/file_opener.h"
-#include "volume/file_sync.h"
 #include "volume/open_file_table.h"
 #include "wal/log_store.h"
 
@@ -26,7 +25,6 @@ class VolumeShutdown {
     LogStore& logs;
     AppendBuffers& buffers;
     FileOpener& opener;
-    FileSync& sync;
   };
   // The parts in `deps` outlive it.
   explicit VolumeShutdown(const Deps& deps) : deps_(deps) {}

@@ -136,7 +136,7 @@ MUTATIONS = (
                    "  ZENFS_RETURN_IF_ERROR(CommitMount(parts, state, logs, orphans, renewal));\n"
                    "  ZENFS_RETURN_IF_ERROR(orphans.TakeOver(state, logs, *parts.buffers));\n")),
     Mutation("plain-flush-forgotten", "what was flushed of a file that is no log outlives the process",
-             "src/volume/file_sync.cc", "    if (flushed) return {};\n", "    static_cast<void>(flushed);\n    return {};\n"),
+             "src/volume/open_plain_file.cc", "    if (flushed) return {};\n", "    static_cast<void>(flushed);\n    return {};\n"),
     Mutation("flushed-extents-forgotten", "extents that were flushed and not committed outlive the process",
              "src/volume/buffer_recovery.cc", "  if (edits.empty()) return std::nullopt;\n",
              "  edits.clear();\n  if (edits.empty()) return std::nullopt;\n"),
@@ -161,7 +161,7 @@ MUTATIONS = (
     Mutation("names-not-locked", "two actions on one name go one after the other", "src/catalog/name_locks.cc",
              "Intersect(held.names, keys.names) || ", ""),
     Mutation("names-asked-too-early", "whether a file has a name is known when its commit is made",
-             "src/volume/file_sync.cc", "  if (!has_name) return {};", "  if (file.unlinked) return {};"),
+             "src/volume/open_plain_file.cc", "  if (!has_name) return {};", "  if (unlinked) return {};"),
     Mutation("data-takes-headroom", "data never takes the room that copies need", "src/zone/room_account.cc",
              "room - std::min(room, headroom_ + granted_ + promised_ - own_promise);",
              "room - std::min(room, granted_ + promised_ - own_promise);"),
