@@ -320,7 +320,6 @@ set(ZENFS_SOURCES_volume
   volume/check_volume.cc
   volume/commit_effects.cc
   volume/commit_path.cc
-  volume/counting_sink.cc
   volume/deleted_file.cc
   volume/file_names.cc
   volume/finding.cc

@@ -52,8 +52,6 @@ class ExtentMover {
   [[nodiscard]] Status MoveOut(ZoneId zone, const Pause& pause = {});
   void Stop() { stopped_.store(true, std::memory_order_relaxed); }
 
-  std::uint64_t bytes_moved() const { return bytes_moved_.load(std::memory_order_relaxed); }
-
  private:
   struct Buffer {  // allocated at its first use
     std::uint64_t capacity = 0;
@@ -98,7 +96,6 @@ class ExtentMover {
   ExtentSink& sink_;
   MovableFiles& files_;
   std::atomic<bool> stopped_{false};
-  std::atomic<std::uint64_t> bytes_moved_{0};
   // A claim for each lifetime, so that copies have zones of their own while enough zones are left.
   std::array<SinkCursor, kLifetimeCount> cursors_;
   std::uint64_t longest_copy_;  // inside the device, in bytes; 0: the host copies

@@ -43,13 +43,11 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
     LogStore& logs;
     LogSpace& log;
     DeletedLogs& deleted;
-    ExtentSink& sink;  // for WritePurpose::kReclaim
-    // For frames of log zones. If the log has a device of its own, they take room as data does: their zone returns none of it
-    // to data, so they must leave the headroom whole.
-    ExtentSink& log_sink;
+    ExtentSink& sink;      // for WritePurpose::kReclaim
+    ExtentSink& log_sink;  // for frames of log zones
     WrittenBytes& written;
-    const WriteAccounting& accounting;  // used by the collector only
-    bool device_copy;                   // MountOptions::device_copy
+    const WriteAccounting& accounting;
+    bool device_copy;  // MountOptions::device_copy
   };
   // The parts in `deps` outlive it.
   explicit Relocation(const Deps& deps);
@@ -69,7 +67,6 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
 
   // One sentence for each extent or frame that was not copied because it is damaged.
   std::vector<std::string> damage() const EXCLUDES(mutex_);
-  const ExtentMover& mover() const { return mover_; }
 
   // --- ReclaimTarget ---
   LogView LookAtLog() override;

@@ -1,6 +1,5 @@
 #include "volume/volume_parts.h"
 
-#include "volume/counting_sink.h"
 #include "zone/extent_sink.h"
 
 namespace zenfs {
@@ -35,9 +34,15 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
       effects(catalog, *zones, files, logs, log, trace.get()),
       ids(state.next_id(), state.next_id() + IdAllocator::kBatch,
           [this](std::uint64_t next_id) { return commits.Commit({RaiseCounters{next_id, 0}}); }),
-      plain_sink(MakeZoneExtentSink(*zones, WritePurpose::kData, base.spread)),
-      counting_sink(MakeCountingSink(*plain_sink, written.plain)),
-      copy_sink(MakeZoneExtentSink(*zones, WritePurpose::kReclaim, base.spread)),
+      accounting({.device = *device.device, .metalog = *metalog, .log = log, .written = written},
+                 device.metrics),
+      data_sink(MakeZoneExtentSink(*zones, WritePurpose::kData, base.spread, &written.plain)),
+      copy_sink(MakeZoneExtentSink(*zones, WritePurpose::kReclaim, base.spread, &written.reclaimed)),
+      // If the log has a device of its own, they take room as data does: their zone returns none of it to data, so they must
+      // leave the headroom whole.
+      log_copy_sink(MakeZoneExtentSink(
+          *zones, device.geometry.log_zones == 0 ? WritePurpose::kReclaim : WritePurpose::kData,
+          base.spread)),
       drain(logs),
       deleted_logs({.device = *device.device,
                     .zones = *zones,
@@ -53,17 +58,11 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
                   .log = log,
                   .deleted = deleted_logs,
                   .sink = *copy_sink,
-                  .log_sink = device.geometry.log_zones == 0 ? *copy_sink : *plain_sink,
+                  .log_sink = *log_copy_sink,
                   .written = written,
                   .accounting = accounting,
                   .device_copy = device.options.device_copy}),
       reclaimer(*zones, device.geometry.block_size, relocation),
-      accounting({.device = *device.device,
-                  .metalog = *metalog,
-                  .log = log,
-                  .mover = relocation.mover(),
-                  .written = written},
-                 device.metrics),
       factory({.file = {.device = *device.device,
                         .catalog = catalog,
                         .commits = commits,
@@ -74,7 +73,7 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
                         .trace = trace.get()},
                .reads = *device.reads,
                .zones = *zones,
-               .sink = *counting_sink,
+               .sink = *data_sink,
                .log = log,
                .buffers = *buffers,
                .written = written},

@@ -68,14 +68,14 @@ struct VolumeParts {
   CommitEffects effects;
   IdAllocator ids;
   WrittenBytes written;
-  const std::unique_ptr<ExtentSink> plain_sink;
-  const std::unique_ptr<ExtentSink> counting_sink;
-  const std::unique_ptr<ExtentSink> copy_sink;  // for copies of live data
+  const WriteAccounting accounting;
+  const std::unique_ptr<ExtentSink> data_sink;
+  const std::unique_ptr<ExtentSink> copy_sink;      // for copies of live data
+  const std::unique_ptr<ExtentSink> log_copy_sink;  // for copies of frames
   LogDrain drain;
   OpenDeletedLogs deleted_logs;
   Relocation relocation;
   Reclaimer reclaimer;
-  const WriteAccounting accounting;
   const OpenFileFactory factory;
   FileOpener opener;
   Namespace names;

@@ -7,7 +7,7 @@ void WriteAccounting::Publish() const {
   metrics_.RaiseTo(Value::kDataBytes, sources_.written.plain.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kDataPaddingBytes, sources_.written.plain_padding.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kCleanedBytes, sources_.written.cleaned.load(std::memory_order_relaxed));
-  metrics_.RaiseTo(Value::kReclaimedBytes, sources_.mover.bytes_moved());
+  metrics_.RaiseTo(Value::kReclaimedBytes, sources_.written.reclaimed.load(std::memory_order_relaxed));
   metrics_.RaiseTo(Value::kEmulationCpu, sources_.device.emulation_cpu_ns());
   metrics_.RaiseTo(Value::kWalBytes, sources_.log.writer().payload_bytes());
   metrics_.RaiseTo(Value::kWalPaddingBytes, sources_.log.writer().padding_bytes());
@@ -27,7 +27,7 @@ WriteCounters WriteAccounting::Counters() const {
           .log_padding = sources_.log.writer().padding_bytes(),
           .metadata = sources_.metalog.stats().bytes_written,
           .cleaned = sources_.written.cleaned.load(std::memory_order_relaxed),
-          .reclaimed = sources_.mover.bytes_moved(),
+          .reclaimed = sources_.written.reclaimed.load(std::memory_order_relaxed),
           .log_reserve_waits = sources_.log.writer().reserve_waits()};
 }
 

@@ -8,7 +8,6 @@
 
 #include "metalog/metalog.h"
 #include "metrics/metrics.h"
-#include "reclaim/extent_mover.h"
 #include "volume/volume.h"
 #include "wal/log_space.h"
 
@@ -19,16 +18,16 @@ struct WrittenBytes {
   std::atomic<std::uint64_t> plain{0};
   std::atomic<std::uint64_t> plain_padding{0};
   std::atomic<std::uint64_t> cleaned{0};
+  std::atomic<std::uint64_t> reclaimed{0};
 };
 
-// Combines these counts with those of the log, the mover and the metadata log.
+// Combines these counts with those of the log and the metadata log.
 class WriteAccounting {
  public:
   struct Sources {
     const ZonedDevice& device;  // used by Publish only
     const Metalog& metalog;
     const LogSpace& log;
-    const ExtentMover& mover;
     const WrittenBytes& written;
   };
   // All arguments outlive it, except the device, which outlives the last Publish.

@@ -39,10 +39,12 @@ std::uint64_t SizeOf(std::span<const ByteView> pieces) {
 
 class ZoneExtentSink : public ExtentSink {
  public:
-  ZoneExtentSink(ZoneManager& zones, WritePurpose purpose, std::uint32_t spread)
+  ZoneExtentSink(ZoneManager& zones, WritePurpose purpose, std::uint32_t spread,
+                 std::atomic<std::uint64_t>* written)
       : zones_(zones),
         purpose_(purpose),
         spread_(spread),
+        written_(written),
         unit_(spread == 1 ? kNoLimit : SpreadUnit(zones.device().geometry())) {
     ZENFS_ASSERT(spread >= 1);
   }
@@ -86,8 +88,9 @@ class ZoneExtentSink : public ExtentSink {
   }
   // The next turn begins after this many bytes.
   std::uint64_t LeftInUnit(const SinkCursor& cursor) const { return unit_ - cursor.in_unit; }
-  // The promised room goes with the turn.
+  // Bytes were placed. The promised room goes with the turn.
   void Advance(SinkCursor& cursor, std::uint64_t written) const {
+    if (written_ != nullptr) written_->fetch_add(written, std::memory_order_relaxed);
     cursor.in_unit += written;
     if (cursor.in_unit < unit_) return;
     cursor.in_unit = 0;
@@ -215,6 +218,7 @@ class ZoneExtentSink : public ExtentSink {
   ZoneManager& zones_;
   const WritePurpose purpose_;
   const std::uint32_t spread_;
+  std::atomic<std::uint64_t>* const written_;
   const std::uint64_t unit_;  // of a turn, which never ends if there is one zone
 };
 
@@ -233,9 +237,9 @@ Result<std::vector<ExtentSink::Placed>> ExtentSink::WriteSpread(SinkCursor& curs
   return placed;
 }
 
-std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones, WritePurpose purpose,
-                                               std::uint32_t spread) {
-  return std::make_unique<ZoneExtentSink>(zones, purpose, spread);
+std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones, WritePurpose purpose, std::uint32_t spread,
+                                               std::atomic<std::uint64_t>* written) {
+  return std::make_unique<ZoneExtentSink>(zones, purpose, spread, written);
 }
 
 }  // namespace zenfs

@@ -1,6 +1,7 @@
 // Writes the blocks of plain files to data zones.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,9 +45,11 @@ class ExtentSink {
                                             std::uint64_t length, Deadline deadline);
 };
 
-// `zones` outlives the sink. `spread`: over how many zones a file is spread, at least 1.
+// `zones` outlives the sink. `spread`: over how many zones a file is spread, at least 1. `written`, if not null, outlives the sink
+// and counts the bytes that it places.
 [[nodiscard]] std::unique_ptr<ExtentSink> MakeZoneExtentSink(ZoneManager& zones,
                                                              WritePurpose purpose = WritePurpose::kData,
-                                                             std::uint32_t spread = 1);
+                                                             std::uint32_t spread = 1,
+                                                             std::atomic<std::uint64_t>* written = nullptr);
 
 }  // namespace zenfs
