@@ -19,7 +19,6 @@ namespace {
 constexpr mode_t kOthersMayWrite = 022;
 constexpr mode_t kRegistryMode = 0711;  // other users may ask for an entry whose name they know
 constexpr std::uint64_t kRoomDivisor = 8;
-constexpr std::chrono::seconds kLooksForRoom{10};
 
 std::string Below(const std::string& directory, std::string_view name) {
   return fmt::format("{}/{}", directory == "/" ? "" : directory, name);
@@ -304,7 +303,7 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
   MutexLock lock(mutex_);
   ZENFS_ASSIGN_OR_RETURN(std::optional<std::string> found, FindLocked(directory));
   if (found) {
-    if (SteadyNow() >= next_look_for_room_) ZENFS_RETURN_IF_ERROR(MakeRoom());
+    ZENFS_RETURN_IF_ERROR(MakeRoom());
     return *std::move(found);
   }
   ZENFS_ASSIGN_OR_RETURN(const HostDirectory opened, HostDirectory::Open(directory));
@@ -526,7 +525,6 @@ Result<bool> BoundDirectories::SetAside(const DirectoryMarker& marker) {
 
 Status BoundDirectories::MakeRoom() {
   if (!may_change()) return {};
-  next_look_for_room_ = SteadyNow() + kLooksForRoom;
   const auto is_short = [&] {
     const SpaceReport space = volume_->Space();
     return space.free + space.garbage < space.total / kRoomDivisor;

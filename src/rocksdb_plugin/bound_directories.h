@@ -18,9 +18,9 @@
 // contains the prefix or, if this user can't make one there, in the next below it. The entry of a marker that was removed has one name,
 // that of a moved one keeps both. Only if the nonce counts, and the directory's place has no other marker for the same files, does the entry
 // say that the directory was removed. Nothing is deleted then: the files are *set aside* in the volume, and a marker that turns up after
-// all, from another file system of the host or a backup, gets them back. They are deleted when less than an eighth of the volume is
-// free. A directory with others below it in the volume is set aside after these. The registries are looked at when a process first uses a
-// directory, and before each new one is bound.
+// all, from another file system of the host or a backup, gets them back. They are deleted when RocksDB makes a file and less than an
+// eighth of the volume is free. A directory with others below it in the volume is set aside after these. The registries are looked at when a
+// process first uses a directory, and before each new one is bound.
 //
 // A new marker: write the entry, record its nonce in the volume, give the marker its name in the directory, give up the old nonce,
 // remove the old entry. Each step is durable before the next; between them both nonces count, and one of the markers is in its place.
@@ -40,7 +40,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/host_directory.h"
 #include "base/mutex.h"
 #include "rocksdb_plugin/bound_records.h"
@@ -142,7 +141,6 @@ class BoundDirectories {
   std::set<std::string> set_aside_in_ GUARDED_BY(mutex_);        // registries that have been looked at
   std::set<std::string> told_ GUARDED_BY(mutex_);                // lines that were printed
   std::map<const void*, std::string> locks_ GUARDED_BY(mutex_);  // and their directories
-  SteadyTime next_look_for_room_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace zenfs

@@ -361,6 +361,15 @@ TEST_F(SmallDefaultDeviceTest, WhatIsSetAsideIsDeletedWhenSpaceIsNeeded) {
   EXPECT_THAT(aside.size(), ::testing::AllOf(::testing::Gt(2u), ::testing::Lt(10u)));
 }
 
+TEST_F(SmallDefaultDeviceTest, WhatIsSetAsideGivesRoomHoweverFastADirectoryIsFilled) {
+  const std::string much(4 << 20, 'x');
+  for (const char* const name : {"old", "new"}) {  // each has more than half of the volume
+    MakeDirectory(name);
+    for (int i = 0; i < 10; ++i) ASSERT_STATUS_OK(Write(name + ("/" + std::to_string(i)), much)) << i;
+    hostfs::remove_all(At("old"));
+  }
+}
+
 TEST_F(DefaultDeviceTest, AMarkerIsUsedOnlyIfItIsOursAndOfThisVolume) {
   MakeDirectory("db");
   ASSERT_STATUS_OK(Write("db/a", "one"));
