@@ -72,8 +72,8 @@ class BoundDirectories {
   // one of another volume, or one that does not count; kCorruption for a damaged one, or if the volume does not have the directory;
   // kExists if it has a database on the host as well.
   [[nodiscard]] Result<std::optional<std::string>> Find(const std::string& directory) EXCLUDES(mutex_);
-  // The same, and binds the directory if it is not bound. Errors, in addition: kNotFound if it is missing; kBusy for a lock of
-  // this process; kExists if it has a database on the host, or if the volume has files there that belong to no known directory.
+  // The same, and binds the directory if it is not bound. Errors, in addition: kNotFound if it is missing; kInvalidArgument for a lock
+  // of this process; kExists if it has a database on the host, or if the volume has files there that belong to no known directory.
   [[nodiscard]] Result<std::string> Bind(const std::string& directory) EXCLUDES(mutex_);
   // Removes a bound directory on both sides. Errors: kNotEmpty.
   [[nodiscard]] Status Remove(const std::string& directory) EXCLUDES(mutex_);

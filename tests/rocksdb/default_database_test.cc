@@ -118,6 +118,18 @@ TEST_F(DefaultDatabaseTest, ADatabaseWhoseDirectoryWasWipedBeginsEmpty) {
   }
 }
 
+TEST_F(DefaultDatabaseTest, ADatabaseWhoseMarkerWasRemovedCanBeClosed) {
+  auto db = OpenDb("db");
+  ASSERT_STATUS_OK(db->Put({}, "k", "v"));
+  hostfs::remove(At("db/ZENFS"));
+  const IOStatus refused = Write("db/g", "x");
+  ASSERT_FALSE(refused.ok());
+  ASSERT_FALSE(refused.GetRetryable());  // or closing waits for ever for the recovery of the next flush
+  EXPECT_FALSE(db->Flush({}).ok());
+  db.reset();
+  EXPECT_EQ(Get(*OpenDb("db"), "k"), "NotFound: ");
+}
+
 TEST_F(DefaultDatabaseTest, LogsInADirectoryOfTheirOwnAreInTheVolumeToo) {
   rocksdb::Options options = Options();
   options.wal_dir = At("logs");
