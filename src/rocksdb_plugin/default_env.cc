@@ -149,14 +149,30 @@ const Defaults* Current(const void* caller) {
                   CompiledRocksVersion()));
 }
 
+// Whether RocksDB asks our definitions: the loader must find them before its own.
+bool IsBeforeRocksDb() {
+  const auto ours = LoadedObject::At(reinterpret_cast<const void*>(&IsBeforeRocksDb));
+  const auto theirs = LoadedObject::At(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default));
+  return !ours || !theirs || ours->IsBefore(*theirs);
+}
+
 // Asks the loader, and makes the defaults, while the library is loaded. Later, a thread that is loading another library may have the
 // loader's lock when it comes here, or wait for one that does.
 [[gnu::constructor]] void MakeWhenLoaded() {
   next_env.Look();
   next_file_system.Look();
-  if (!EnvironmentVariable("ZENFS_DEFAULT_URI").empty() ||
-      !EnvironmentVariable("ZENFS_DEFAULT_PREFIX").empty())
+  if (EnvironmentVariable("ZENFS_DEFAULT_URI").empty() && EnvironmentVariable("ZENFS_DEFAULT_PREFIX").empty())
+    return;
+  if (IsBeforeRocksDb()) {
     Current(reinterpret_cast<const void*>(&rocksdb::ObjectLibrary::Default));
+    return;
+  }
+  const std::string reason =
+      "ZENFS_DEFAULT_URI has no effect: libzenfs.so was loaded after RocksDB, whose files are on the host; "
+      "preload it (LD_PRELOAD=libzenfs.so)";
+  if (EnvironmentVariable("ZENFS_REQUIRED") == "1")
+    End(reason + "; ZENFS_REQUIRED is set, so the program ends here");
+  PrintLine(reason);
 }
 
 }  // namespace

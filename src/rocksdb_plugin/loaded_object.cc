@@ -47,6 +47,12 @@ std::optional<LoadedObject> LoadedObject::At(const void* address) {
   return LoadedObject(found.dlfo_link_map);
 }
 
+bool LoadedObject::IsBefore(const LoadedObject& other) const {
+  const link_map* map = map_;
+  while (map != nullptr && map != other.map_) map = map->l_next;
+  return map != nullptr;
+}
+
 const void* LoadedObject::Find(const char* symbol) const {
   const std::uint32_t* hash = nullptr;
   const ElfW(Sym)* symbols = nullptr;

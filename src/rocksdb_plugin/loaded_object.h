@@ -18,6 +18,9 @@ class LoadedObject {
   // The address of a function that it defines and exports; null if it does not.
   const void* Find(const char* symbol) const;
 
+  // Whether the loader searches this one first. Call it only while the loader loads this library: then nobody loads others.
+  bool IsBefore(const LoadedObject& other) const;
+
   bool operator==(const LoadedObject& other) const = default;
 
  private:

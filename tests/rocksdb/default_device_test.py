@@ -169,6 +169,15 @@ class DefaultDeviceTest(unittest.TestCase):
         self.assertEqual(self.run_with(STATIC, outside, "k", "v", ZENFS_DEFAULT_URI=None, ZENFS_DEFAULT_PREFIX=None).stderr,
                          "")
 
+    def test_a_plugin_that_is_loaded_after_rocksdb_says_that_the_default_has_no_effect(self):
+        late = [os.environ["LOAD_AT_RUN_TIME"], PLUGIN, self.uri]
+        told = self.run_with(*late, LD_PRELOAD=None)
+        self.assertEqual((told.stdout, told.stderr.count("\n")), ("ok\n", 1))
+        self.assertIn("ZENFS_DEFAULT_URI has no effect", told.stderr)
+        refused = self.run_with(*late, check=False, LD_PRELOAD=None, ZENFS_REQUIRED="1")
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("ZENFS_REQUIRED", refused.stderr)
+
     def test_another_library_may_define_the_default_as_well(self):
         both = f"{os.environ['OTHER_DEFAULT']}:{PLUGIN}"
         for uri in (None, self.uri):
