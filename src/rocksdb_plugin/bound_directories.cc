@@ -453,9 +453,9 @@ Status BoundDirectories::SetAsideWhatWasRemoved(const HostDirectory& registry) {
   std::vector<DirectoryMarker> removed;
   for (const std::string& name : names) {
     if (!name.starts_with(own)) continue;
+    if (set_aside.contains(IdIn(std::string_view(name).substr(own.size())))) continue;
     ZENFS_ASSIGN_OR_RETURN(const HostStat stat, registry.Stat(name));
     if (stat.kind != HostStat::Kind::kFile || stat.links != 1) continue;
-    if (set_aside.contains(IdIn(std::string_view(name).substr(own.size())))) continue;
     const Result<DirectoryMarker> marker = DirectoryMarker::Read(registry, name);
     if (!marker || EntryOf(marker->id, marker->nonce) != name) continue;
     if (marker->inode != stat.inode || marker->registry != registry.path()) continue;  // a copy of a registry
