@@ -58,6 +58,30 @@ bool DefaultDevice::Covers(const std::string& absolute) const {
   return std::ranges::any_of(prefixes, [&](const std::string& prefix) { return IsBelow(absolute, prefix); });
 }
 
+std::pair<dev_t, ino_t> DefaultDevice::RootOfProcess() {
+  struct stat st{};
+  if (::stat("/", &st) != 0) return {};
+  return {st.st_dev, st.st_ino};
+}
+
+Status DefaultDevice::CheckPrefixes() const {
+  if (root != RootOfProcess()) {
+    return Fail(Error(Code::kInvalidArgument,
+                      "ZENFS_DEFAULT_PREFIX: this process has changed its root directory (chroot)")
+                    .Advise("leave ZENFS_DEFAULT_PREFIX out"));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Result<std::string> now = PathOnHost(given[i]);
+    if (!now || *now == prefixes[i]) continue;
+    return Fail(
+        Error(Code::kInvalidArgument, fmt::format("ZENFS_DEFAULT_PREFIX: {} was {} when the program began, "
+                                                  "and is {} now",
+                                                  given[i], prefixes[i], *now))
+            .Advise("start the program again"));
+  }
+  return {};
+}
+
 Result<std::string> PathOnHost(const std::string& path) {
   if (std::optional<std::string> known = PathOfNewOrRegular(path)) return *std::move(known);
   namespace fs = std::filesystem;
@@ -93,6 +117,7 @@ Result<std::optional<DefaultDevice>> DefaultDeviceOfEnvironment() {
                   fmt::format("ZENFS_DEFAULT_PREFIX: {} and {}: one is in the other", other, prefix));
     }
     device.prefixes.push_back(std::move(prefix));
+    device.given.emplace_back(one);
   }
   if (device.prefixes.empty()) return Fail(Code::kInvalidArgument, "ZENFS_DEFAULT_PREFIX names no directory");
   return device;

@@ -7,8 +7,11 @@
 // these directories.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -20,7 +23,17 @@ struct DefaultDevice {
   // Absolute, without links. A path is below one of them if it is one of them, or begins with it and '/'.
   std::vector<std::string> prefixes;
 
+  // The prefixes as they were given, in the same order; empty if they are known to stay where they are.
+  std::vector<std::string> given = {};
+  std::pair<dev_t, ino_t> root = RootOfProcess();
+
   bool Covers(const std::string& absolute) const;
+  // Whether the prefixes still say which files are below them. Errors: kInvalidArgument if the process has another root now, or if a
+  // link in a prefix leads elsewhere.
+  [[nodiscard]] Status CheckPrefixes() const;
+
+ private:
+  static std::pair<dev_t, ino_t> RootOfProcess();
 };
 
 // From the environment: empty if ZENFS_DEFAULT_URI is not set. Errors: kInvalidArgument for a prefix that is missing, not a

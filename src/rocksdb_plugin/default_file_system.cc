@@ -171,6 +171,7 @@ Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceForNew(const std::strin
   ZENFS_ASSIGN_OR_RETURN(const std::string absolute, PathOnHost(path));
   const std::string directory = DirectoryOf(absolute);
   if (!device_->Covers(directory)) {
+    ZENFS_RETURN_IF_ERROR(device_->CheckPrefixes());
     if (!BoundDirectories::HasMarker(directory)) return Place{host_.get(), path};
     return Fail(
         Error(Code::kInvalidArgument,

@@ -446,6 +446,35 @@ TEST_F(DefaultDeviceTest, WithoutItsDeviceNothingIsWritten) {
   EXPECT_THAT(OnHost(""), IsEmpty());
 }
 
+TEST_F(DefaultDeviceTest, AProcessThatChangesItsRootDoesNotWriteToTheHost) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to change the root directory";
+  const pid_t child = fork();
+  if (child == 0) {
+    if (chroot(prefix.c_str()) != 0 || chdir("/") != 0) std::_Exit(2);
+    std::_Exit(WriteWhole(*fs, "/f", "x").ToString().find("chroot") != std::string::npos ? 0 : 1);
+  }
+  int ended = -1;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_EQ(ended, 0);
+  EXPECT_THAT(OnHost(""), IsEmpty());
+}
+
+TEST_F(DefaultDeviceTest, APrefixThatLeadsElsewhereNowDoesNotLeaveFilesOnTheHost) {
+  const std::string link = volume.directory() + "/link";
+  hostfs::create_directory_symlink(prefix, link);
+  Stop();
+  fs = std::make_unique<DefaultFileSystem>(
+      DefaultDevice{.uri = volume.uri(), .prefixes = {prefix}, .given = {link}}, host);
+  const std::string elsewhere = volume.directory() + "/elsewhere";
+  ASSERT_STATUS_OK(WriteWhole(*fs, elsewhere, "x"));  // a file of the host
+  hostfs::remove(elsewhere);
+  hostfs::create_directory(elsewhere);
+  hostfs::remove(link);
+  hostfs::create_directory_symlink(elsewhere, link);
+  EXPECT_THAT(WriteWhole(*fs, link + "/f", "x").ToString(), HasSubstr("when the program began"));
+  EXPECT_TRUE(hostfs::is_empty(elsewhere));
+}
+
 TEST_F(DefaultDeviceTest, AForkedChildIsRefusedAndDoesNotHang) {
   MakeDirectory("db");
   ASSERT_STATUS_OK(Write("db/a", "one"));
