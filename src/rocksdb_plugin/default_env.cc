@@ -128,7 +128,6 @@ const Defaults* Make(const void* caller) {
   OwnEnv(caller);
   std::atexit([] { own_env_is_going = true; });
   Result<DefaultDevice> usable = device ? Result<DefaultDevice>(**std::move(device)) : Fail(device.error());
-  if (!usable) PrintLine(usable.error().ToString());
   auto defaults = std::make_unique<Defaults>();
   defaults->file_system = std::make_shared<DefaultFileSystem>(std::move(usable), OwnFileSystem(caller));
   defaults->env = rocksdb::NewCompositeEnv(defaults->file_system);

@@ -133,6 +133,11 @@ Result<DefaultFileSystem::Mounted*> DefaultFileSystem::Mount() {
   return process.owned.get();
 }
 
+const Error& DefaultFileSystem::NoDevice() {
+  if (!told_.exchange(true)) PrintLine(device_.error().ToString());
+  return device_.error();
+}
+
 bool DefaultFileSystem::StartsReads() const {
   const Mounted* const mounted = AlreadyMounted();
   return mounted != nullptr && mounted->files->volume()->StartsReads();
@@ -142,7 +147,7 @@ bool DefaultFileSystem::StartsReads() const {
 
 Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceOf(const std::string& path) {
   used.store(true, std::memory_order_relaxed);
-  if (!device_) return Fail(device_.error());
+  if (!device_) return Fail(NoDevice());
   ZENFS_ASSIGN_OR_RETURN(const std::string absolute, PathOnHost(path));
   ZENFS_ASSIGN_OR_RETURN(const std::optional<Bound> bound, BoundAt(DirectoryOf(absolute)));
   if (!bound) return Place{host_.get(), path};
@@ -167,7 +172,7 @@ DefaultFileSystem::Place DefaultFileSystem::PlaceIn(const Bound& bound, const st
 
 Result<DefaultFileSystem::Place> DefaultFileSystem::PlaceForNew(const std::string& path, bool also_on_host) {
   used.store(true, std::memory_order_relaxed);
-  if (!device_) return Fail(device_.error());
+  if (!device_) return Fail(NoDevice());
   ZENFS_ASSIGN_OR_RETURN(const std::string absolute, PathOnHost(path));
   const std::string directory = DirectoryOf(absolute);
   if (!device_->Covers(directory)) {
@@ -209,7 +214,7 @@ template <typename Body>
 IOStatus DefaultFileSystem::AtDirectory(const std::string& path, std::string_view doing, Body&& body) {
   return Guarded([&] {
     used.store(true, std::memory_order_relaxed);
-    if (!device_) return ToIOStatus(device_.error(), doing, path);
+    if (!device_) return ToIOStatus(NoDevice(), doing, path);
     const Result<std::string> absolute = PathOnHost(path);
     return absolute ? body(*absolute) : ToIOStatus(absolute.error(), doing, path);
   });

@@ -154,6 +154,8 @@ class DefaultFileSystem final : public rocksdb::FileSystem {
   };
 
   [[nodiscard]] Result<Mounted*> Mount();
+  // Why there is no device. Printed by the first call, so that programs that inherit a wrong setting and have no use for it say nothing.
+  const Error& NoDevice();
   Process& ThisProcess();
   // The mounted volume, or null.
   Mounted* AlreadyMounted() const;

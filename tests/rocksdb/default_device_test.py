@@ -195,6 +195,12 @@ class DefaultDeviceTest(unittest.TestCase):
             result, without = self.run_with(*command), self.run_on_host(*command, cwd=self.host)
             self.assertEqual((result.stdout, result.stderr), (without.stdout, without.stderr))
 
+    def test_only_a_program_that_uses_rocksdb_complains_about_bad_settings(self):
+        script = f"ls / > out; cat out > /dev/null; {SHARED} db k v"
+        bad = self.run_with("sh", "-c", script, check=False, ZENFS_DEFAULT_PREFIX="/nonexistent")
+        self.assertEqual(bad.returncode, 1)
+        self.assertEqual([line.startswith("ZenFS: ") for line in bad.stderr.splitlines()], [True, False], bad.stderr)
+
     # --- zenfs doctor ---
 
     def doctor(self, *words):
