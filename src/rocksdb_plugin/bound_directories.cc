@@ -475,7 +475,9 @@ Status BoundDirectories::SetAsideWhatWasRemoved(const HostDirectory& registry) {
     if (!done) PrintLine(done.error().With(marker.host + ": was removed on the host").ToString());
     if (done && *done) IgnoreError(registry.RemoveFile(EntryOf(marker.id, marker.nonce)));
   }
-  return {};
+  if (removed.empty()) return {};
+  return DeleteSetAside(fmt::format("more than {} directories are set aside", kSetAsideMax),
+                        [](std::size_t left) { return left > kSetAsideMax; });
 }
 
 // Whether a marker of which only the entry is left says that its directory was removed. It does not if the directory has been given another
@@ -530,11 +532,18 @@ Status BoundDirectories::MakeRoom() {
     return space.free + space.garbage < space.total / kRoomDivisor;
   };
   if (!is_short()) return {};
+  return DeleteSetAside("space is short", [&](std::size_t) { return is_short(); });
+}
+
+Status BoundDirectories::DeleteSetAside(std::string_view reason,
+                                        const std::function<bool(std::size_t)>& too_many) {
   ZENFS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> oldest_first, records_.AllSetAside());
+  std::size_t left = oldest_first.size();
   for (const DirectoryEntry& entry : oldest_first) {
+    if (!too_many(left)) break;
     ZENFS_ASSIGN_OR_RETURN(const std::string deleted, records_.DeleteSetAside(entry));
-    PrintLine(fmt::format("space is short: {} in the volume is deleted", deleted));
-    if (!is_short()) break;
+    PrintLine(fmt::format("{}: {} in the volume is deleted", reason, deleted));
+    --left;
   }
   return {};
 }

@@ -19,8 +19,8 @@
 // that of a moved one keeps both. Only if the nonce counts, and the directory's place has no other marker for the same files, does the entry
 // say that the directory was removed. Nothing is deleted then: the files are *set aside* in the volume, and a marker that turns up after
 // all, from another file system of the host or a backup, gets them back. They are deleted when RocksDB makes a file and less than an
-// eighth of the volume is free. A directory with others below it in the volume is set aside after these. The registries are looked at when a
-// process first uses a directory, and before each new one is bound.
+// eighth of the volume is free, or when there are too many of them. A directory with others below it in the volume is set aside after these.
+// The registries are looked at when a process first uses a directory, and before each new one is bound.
 //
 // A new marker: write the entry, record its nonce in the volume, give the marker its name in the directory, give up the old nonce,
 // remove the old entry. Each step is durable before the next; between them both nonces count, and one of the markers is in its place.
@@ -32,6 +32,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,6 +54,8 @@ class BoundDirectories {
   static constexpr std::string_view kMarker = "ZENFS";
   static constexpr std::string_view kNewMarker = ".ZENFS.new";  // on its way to that name
   static constexpr std::string_view kRegistryPrefix = ".zenfs.";
+  // Each new directory of the host looks at all that are set aside.
+  static constexpr std::size_t kSetAsideMax = 10'000;
   // Whether a name in a directory of the host is ours.
   static bool IsOwnName(std::string_view name) {
     return name == kMarker || name == kNewMarker || name.starts_with(kRegistryPrefix);
@@ -129,8 +132,11 @@ class BoundDirectories {
                           const HostDirectory& registry) const;
   // True if nothing is left of it, so that its entry can go. A directory waits for those below it.
   Result<bool> SetAside(const DirectoryMarker& marker) REQUIRES(mutex_);
-  // Deletes what is set aside, the oldest first, while less than an eighth of the volume is free.
+  // Deletes what is set aside while less than an eighth of the volume is free.
   Status MakeRoom() REQUIRES(mutex_);
+  // The oldest first, while this holds for the number that is left.
+  Status DeleteSetAside(std::string_view reason, const std::function<bool(std::size_t)>& too_many)
+      REQUIRES(mutex_);
   Result<bool> HasFiles(const std::string& path) const;
 
   const std::shared_ptr<Volume> volume_;

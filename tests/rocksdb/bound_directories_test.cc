@@ -497,6 +497,28 @@ TEST_F(SmallBoundDirectoriesTest, WhatWasSetAsideFirstIsDeletedFirst) {
   EXPECT_THAT(*aside.begin(), ::testing::StartsWith("2001-09-09T024640Z."));
 }
 
+TEST_F(BoundDirectoriesTest, TooManyDirectoriesThatAreSetAsideAreDeleted) {
+  Stop();
+  const std::string oldest = "2001-09-09T014640Z.";
+  {
+    const auto direct = volume.Open();
+    ASSERT_STATUS_OK(direct->CreateDir("/.zenfs-removed", kIo, nullptr));
+    for (std::size_t i = 0; i < BoundDirectories::kSetAsideMax; ++i)
+      ASSERT_STATUS_OK(
+          direct->CreateDir("/.zenfs-removed/" + oldest + std::to_string(100'000 + i), kIo, nullptr));
+  }
+  Start();
+  for (const char* const name : {"db", "new"}) {
+    MakeDirectory(name);
+    ASSERT_STATUS_OK(Write(name + std::string("/f"), "x"));
+    hostfs::remove_all(At("db"));
+  }
+  Stop();
+  const std::set<std::string> aside = SetAside();
+  EXPECT_THAT(aside, SizeIs(BoundDirectories::kSetAsideMax));
+  EXPECT_EQ(*aside.begin(), oldest + "100001");
+}
+
 // Only one of a program with this library and one without it can have a directory.
 TEST_F(BoundDirectoriesTest, TheLockIsTheHosts) {
   MakeDirectory("db");
