@@ -312,10 +312,11 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
   const auto is_here = [&](const auto& held) { return held.second == directory; };
   if (std::ranges::any_of(locks_, is_here)) {
     // Not kBusy: RocksDB 7.8.3 would try again, and could not be closed any more.
-    return Fail(Error(Code::kInvalidArgument,
-                      fmt::format("{}: a database of this process is open there, and its marker ({}) was removed",
-                                  directory, kMarker))
-                    .Advise("close the database first"));
+    return Fail(
+        Error(Code::kInvalidArgument,
+              fmt::format("{}: a database of this process is open there, and its marker ({}) was removed",
+                          directory, kMarker))
+            .Advise("close the database first"));
   }
   ZENFS_RETURN_IF_ERROR(CheckNoDatabaseOnHost(opened));
   ZENFS_RETURN_IF_ERROR(opened.RemoveFile(std::string(kNewMarker)));
