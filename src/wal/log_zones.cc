@@ -31,40 +31,40 @@ void LogZones::AddLocked(const LogZone& allocated, std::uint64_t capacity, std::
   Zone zone{.allocation = allocated, .capacity = capacity, .written = written};
   if (!writable || written >= capacity) {
     zone.state = State::kClosed;
-  } else if (written > 0) {
-    ready_.push_front(allocated.zone);
   } else {
-    ready_.push_back(allocated.zone);
+    ready_.insert(ReadyOf(zone));
   }
   zones_.insert_or_assign(allocated.zone, zone);
   newest_generation_ = std::max(newest_generation_, allocated.generation);
 }
 
+LogZones::ReadyZone LogZones::ReadyOf(const Zone& zone) {
+  return {zone.written == 0, zone.allocation.generation, zone.allocation.zone};
+}
+
 std::vector<ZoneId> LogZones::CloseSpares() {
   MutexLock lock(mutex_);
-  const auto generation = [this](ZoneId id) {
-    mutex_.AssertHeld();
-    return zones_.at(id).allocation.generation;
-  };
   std::map<std::uint64_t, std::uint64_t> room_of;  // of each group
-  for (const ZoneId id : ready_) room_of[generation(id)] += RoomInWritten(id);
+  for (const ReadyZone& ready : ready_) {
+    const Zone& zone = zones_.at(ready.zone);
+    room_of[ready.generation] += ready.unwritten ? 0 : zone.capacity - zone.written;
+  }
   const auto roomiest = std::ranges::max_element(room_of, {}, [](const auto& entry) { return entry.second; });
-  const std::uint64_t kept = !current_.empty()           ? generation(current_.front())
+  const std::uint64_t kept = !current_.empty() ? zones_.at(current_.front()).allocation.generation
                              : roomiest != room_of.end() ? roomiest->first
                                                          : 0;
   std::vector<ZoneId> spares;
   std::size_t written = current_.size();
-  for (const ZoneId id : ready_) {
-    if (RoomInWritten(id) == 0) continue;
+  std::erase_if(ready_, [&](const ReadyZone& ready) {
+    if (ready.unwritten) return false;
     // A group is larger than the limit if the device had other limits when it was written.
-    if (generation(id) != kept || written == group_) {
-      spares.push_back(id);
-    } else {
+    if (ready.generation == kept && written != group_) {
       ++written;
+      return false;
     }
-  }
-  const std::set<ZoneId> closed(spares.begin(), spares.end());
-  std::erase_if(ready_, [&](ZoneId id) { return closed.contains(id); });
+    spares.push_back(ready.zone);
+    return true;
+  });
   for (const ZoneId spare : spares) {
     zones_.at(spare).state = State::kClosed;
     zones_.at(spare).releasing = true;
@@ -96,33 +96,21 @@ LogZones::Phase LogZones::phase() const {
   return phase_;
 }
 
-std::uint64_t LogZones::RoomInWritten(ZoneId id) const {
-  const Zone& zone = zones_.at(id);
-  return zone.written == 0 ? 0 : zone.capacity - zone.written;
-}
-
 std::optional<LogCursor> LogZones::TakeNext() {
   MutexLock lock(mutex_);
   if (current_.empty()) {
     if (ready_.empty()) return std::nullopt;
-    // A mount and a failed release do not add groups in their order, and older ones must have older frames.
-    const auto first = std::ranges::min_element(ready_, {}, [this](ZoneId id) {
-      mutex_.AssertHeld();
-      const Zone& zone = zones_.at(id);
-      return std::pair(zone.written == 0, zone.allocation.generation);
-    });
-    const std::uint64_t generation = zones_.at(*first).allocation.generation;
-    for (const ZoneId id : ready_) {
-      Zone& zone = zones_.at(id);
-      // It is larger than the limit if the device had other limits when it was allocated.
-      if (zone.allocation.generation != generation || current_.size() == group_) continue;
-      zone.state = State::kCurrent;
-      current_.push_back(id);
+    const std::uint64_t generation = ready_.begin()->generation;
+    for (const bool unwritten : {false, true}) {
+      // The group is larger than the limit if the device had other limits when it was allocated.
+      for (auto next = ready_.lower_bound({unwritten, generation, ZoneId(0)});
+           next != ready_.end() && next->unwritten == unwritten && next->generation == generation &&
+           current_.size() != group_;
+           next = ready_.erase(next)) {
+        zones_.at(next->zone).state = State::kCurrent;
+        current_.push_back(next->zone);
+      }
     }
-    std::erase_if(ready_, [this](ZoneId id) {
-      mutex_.AssertHeld();
-      return zones_.at(id).state == State::kCurrent;
-    });
     woken_ = true;  // fewer ready zones
     wake_.NotifyOne();
   }
@@ -136,7 +124,7 @@ std::optional<LogCursor> LogZones::TakeForSyncs() {
   MutexLock lock(mutex_);
   const auto next = FindUnwritten();
   if (next == ready_.cend()) return std::nullopt;
-  const ZoneId id = *next;
+  const ZoneId id = next->zone;
   ready_.erase(next);
   zones_.at(id).state = State::kSyncs;
   woken_ = true;  // one ready zone fewer
@@ -266,7 +254,7 @@ std::optional<ZoneId> LogZones::TakeUnwritten(Unwritten which) {
   if (phase_ == Phase::kStopped || !health_.ok()) return std::nullopt;
   const auto it = FindUnwritten();
   if (it == ready_.cend()) return std::nullopt;
-  const ZoneId zone = *it;
+  const ZoneId zone = it->zone;
   ready_.erase(it);
   zones_.at(zone).releasing = true;
   return zone;
@@ -274,17 +262,11 @@ std::optional<ZoneId> LogZones::TakeUnwritten(Unwritten which) {
 
 bool LogZones::HasSpare() const {
   if (!current_.empty() || ready_.size() > group_) return true;
-  return std::ranges::any_of(ready_, [this](ZoneId id) {
-    mutex_.AssertHeld();
-    return RoomInWritten(id) != 0;
-  });
+  return !ready_.empty() && !ready_.begin()->unwritten;
 }
 
-std::deque<ZoneId>::const_iterator LogZones::FindUnwritten() const {
-  return std::ranges::find_if(ready_, [&](ZoneId id) {
-    mutex_.AssertHeld();
-    return zones_.at(id).written == 0;
-  });
+std::set<LogZones::ReadyZone>::const_iterator LogZones::FindUnwritten() const {
+  return ready_.lower_bound({true, 0, ZoneId(0)});
 }
 
 void LogZones::EndRelease(ZoneId id, bool released) {
@@ -292,7 +274,7 @@ void LogZones::EndRelease(ZoneId id, bool released) {
   Zone& zone = zones_.at(id);
   if (!released) {
     zone.releasing = false;
-    if (zone.state == State::kReady) ready_.push_back(id);
+    if (zone.state == State::kReady) ready_.insert(ReadyOf(zone));
     return;
   }
   if (zone.state == State::kClosed && !zone.cleaned) {

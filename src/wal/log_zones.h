@@ -35,6 +35,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -192,12 +193,22 @@ class LogZones {
     bool cleaned = false;    // reclaim has moved frames out of it
   };
 
+  // In the order in which they are taken: partly written ones first, then older groups, because older groups must have older
+  // frames. A mount and a failed release add groups in another order. While a zone is ready, nobody writes to it.
+  struct ReadyZone {
+    bool unwritten = false;
+    std::uint64_t generation = 0;
+    ZoneId zone;
+
+    auto operator<=>(const ReadyZone& other) const = default;
+  };
+
+  static ReadyZone ReadyOf(const Zone& zone);
   void AddLocked(const LogZone& allocated, std::uint64_t capacity, std::uint64_t written, bool writable)
       REQUIRES(mutex_);
   // The first of ready_ without frames; ready_.end() if there is none.
-  std::deque<ZoneId>::const_iterator FindUnwritten() const REQUIRES(mutex_);
+  std::set<ReadyZone>::const_iterator FindUnwritten() const REQUIRES(mutex_);
   bool HasSpare() const REQUIRES(mutex_);
-  std::uint64_t RoomInWritten(ZoneId zone) const REQUIRES(mutex_);
   LogCursor CursorOf(ZoneId id) const REQUIRES(mutex_);
 
   const ZonedDevice& device_;
@@ -208,7 +219,7 @@ class LogZones {
   mutable Mutex mutex_{LockRank::kLogSpace};
   CondVar wake_;  // for AwaitWork
   std::map<ZoneId, Zone> zones_ GUARDED_BY(mutex_);
-  std::deque<ZoneId> ready_ GUARDED_BY(mutex_);    // kReady zones that are not being released
+  std::set<ReadyZone> ready_ GUARDED_BY(mutex_);   // kReady zones that are not being released
   std::deque<ZoneId> current_ GUARDED_BY(mutex_);  // kCurrent zones; back: the one taken last
   Phase phase_ GUARDED_BY(mutex_) = Phase::kMounting;
   bool may_release_ GUARDED_BY(mutex_) = false;  // all live frames are counted or pinned
