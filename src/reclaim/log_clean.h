@@ -30,7 +30,7 @@ struct LogCleanDeps {
   ExtentMover::Pause pause{};  // called after each piece
 };
 
-// Returns OK if no file has frames in `zones` any more. Adds the moved bytes to `*bytes_moved`. Errors: those of
+// `zones`: ascending. Returns OK if no file has frames in them any more. Adds the moved bytes to `*bytes_moved`. Errors: those of
 // reads, writes and commits; kCorruption if a checksum was wrong or a copy read back differently; kBusy if a file was in use,
 // deleted or truncated meanwhile. After kCorruption and kBusy all other files were cleaned.
 [[nodiscard]] Status CleanLogGroup(const LogCleanDeps& deps, std::span<const ZoneId> zones,

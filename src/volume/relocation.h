@@ -91,7 +91,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status EmptyVictim(const Victim& victim, const ExtentMover::Pause& pause)
       EXCLUDES(mover_mutex_);
   [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
-  // The closed zones of a victim of the log.
+  // The closed zones of a victim of the log, ascending.
   std::vector<ZoneId> GroupOf(const Victim& victim) const;
   [[nodiscard]] Status CleanLog(std::span<const ZoneId> zones, const ExtentMover::Pause& pause)
       EXCLUDES(mover_mutex_);

@@ -179,7 +179,7 @@ CleaningRange FrameMap::RangeToClean(const Geometry& geometry, std::span<const Z
     if (piece.damaged) return {};
     if (piece.sequence == 0) continue;
     if (first_part == 0 || piece.end() - from <= bytes) first_part = piece.end();
-    if (std::ranges::find(zones, geometry.ZoneOf(piece.place)) != zones.end()) range.to = piece.end();
+    if (std::ranges::binary_search(zones, geometry.ZoneOf(piece.place))) range.to = piece.end();
   }
   range.to = std::min(range.to, first_part);
   if (range.to != 0) range.from = from;

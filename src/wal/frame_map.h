@@ -100,7 +100,7 @@ class FrameMap {
   // divides. Without it that extent loses its checksum.
   RewritePlan PlanTruncation(std::uint64_t size, const std::optional<Extent>& front,
                              std::uint64_t mtime_seconds, FlushMark now) const;
-  // The bytes to move so that no frame of the file remains in `zones`: at most `bytes`, up to the end of a
+  // The bytes to move so that no frame of the file remains in `zones`, which are ascending: at most `bytes`, up to the end of a
   // frame, but at least one frame. Empty if the file has no frame there, or has lost bytes.
   CleaningRange RangeToClean(const Geometry& geometry, std::span<const ZoneId> zones, std::uint64_t bytes,
                              FlushMark now) const;

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
+#include <vector>
 
+#include "base/clock.h"
 #include "model/state.h"
 
 namespace zenfs {
@@ -187,6 +190,34 @@ TEST_F(FrameMapTest, RangeToCleanEndsWithTheLastFrameInTheZone) {
       << "up to the end of a frame";
   EXPECT_EQ(map_.RangeToClean(kMapGeometry, std::array{ZoneId(4)}, 1, kMark).to, 9000U)
       << "at least one frame";
+}
+
+// An image may have one generation in all of its log zones.
+TEST(FrameMapCost, AFrameIsNotComparedWithAllZonesOfAGroup) {
+  constexpr std::uint32_t kFrames = 200'000;
+  constexpr Geometry kWide{.block_size = 4096, .zone_size = 4096, .zone_count = kFrames + 1};
+  State state;
+  ASSERT_TRUE(state
+                  .Apply(std::to_array<Edit>({RaiseCounters{8, 0},
+                                              CreateFile{kFile, FileShape::kFramed, Lifetime::kShort, 100},
+                                              LinkFile{kRootDirectory, "1.log", kFile}, BeginEpoch{1},
+                                              SealLog{kFile, {{1, 1, kFrames, kFrames * 1000}}, kFrames + 1,
+                                                      kFrames * 1000, 100}}))
+                  .ok());
+  FrameIndex index;
+  std::vector<ZoneId> group;
+  for (std::uint32_t i = 1; i <= kFrames; ++i) {
+    group.emplace_back(i);
+    index.Append({.file_offset = (i - 1) * 1000,
+                  .length = 1000,
+                  .place = kWide.ZoneStart(ZoneId(i)),
+                  .sequence = i,
+                  .frame_bytes = 4096});
+  }
+  const FrameMap map(*state.FindFile(kFile), std::move(index), 1, 100);
+  const SteadyTime begin = SteadyNow();
+  EXPECT_EQ(map.RangeToClean(kWide, group, UINT64_MAX, kMark).to, kFrames * 1000);
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(2));
 }
 
 TEST_F(FrameMapTest, OnlyFramesOfTheOpenWindowBehindTheStableEndAreUnstable) {
