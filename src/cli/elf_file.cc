@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kHeadersMax = 65536 / sizeof(Elf64_Phdr);  // as in the kernel
 constexpr std::size_t kDynamicMax = 8192;
-constexpr std::size_t kNeededMax = 4096;
+constexpr std::size_t kNeededMax = 1024;
 constexpr std::size_t kStringMax = 4096;
 constexpr int kChainMax = 4096;  // symbols of one hash; the longest chain of real libraries has some ten
 
@@ -21,13 +21,14 @@ std::span<char> AsBytes(T& value) {
 
 }  // namespace
 
-std::optional<ElfFile> ElfFile::Of(ForeignFile file) {
+std::optional<ElfFile> ElfFile::Of(ForeignFile file, std::optional<unsigned> machine) {
   constexpr unsigned char kByteOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
   Elf64_Ehdr header{};
   if (file.ReadAt(0, AsBytes(header)) != sizeof header) return {};
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != kByteOrder)
     return {};
+  if (machine && header.e_machine != *machine) return {};
   ElfFile elf(std::move(file), header);
   elf.ReadProgramHeaders();
   elf.ReadDynamicSection();
@@ -50,22 +51,25 @@ void ElfFile::ReadDynamicSection() {
   std::optional<std::uint64_t> soname;
   std::optional<std::uint64_t> rpath;
   std::optional<std::uint64_t> runpath;
-  const std::size_t count = std::min<std::uint64_t>(dynamic_.p_filesz / sizeof(Elf64_Dyn), kDynamicMax);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto entry = ValueAt<Elf64_Dyn>(dynamic_.p_vaddr + i * sizeof(Elf64_Dyn));
-    if (!entry || entry->d_tag == DT_NULL) break;
-    switch (entry->d_tag) {
+  std::vector<Elf64_Dyn> entries(
+      std::min<std::uint64_t>(dynamic_.p_filesz / sizeof(Elf64_Dyn), kDynamicMax));
+  const std::size_t bytes =
+      ReadMemory(dynamic_.p_vaddr, {reinterpret_cast<char*>(entries.data()), entries.size() * sizeof(Elf64_Dyn)});
+  entries.resize(bytes / sizeof(Elf64_Dyn));
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_NULL) break;
+    switch (entry.d_tag) {
       case DT_NEEDED:
-        if (needed.size() < kNeededMax) needed.push_back(entry->d_un.d_val);
+        if (needed.size() < kNeededMax) needed.push_back(entry.d_un.d_val);
         break;
-      case DT_SONAME: soname = entry->d_un.d_val; break;
-      case DT_RPATH: rpath = entry->d_un.d_val; break;
-      case DT_RUNPATH: runpath = entry->d_un.d_val; break;
-      case DT_STRTAB: strings_ = entry->d_un.d_ptr; break;
-      case DT_STRSZ: strings_bytes_ = entry->d_un.d_val; break;
-      case DT_SYMTAB: symbols_ = entry->d_un.d_ptr; break;
-      case DT_GNU_HASH: gnu_hash_ = entry->d_un.d_ptr; break;
-      case DT_HASH: hash_ = entry->d_un.d_ptr; break;
+      case DT_SONAME: soname = entry.d_un.d_val; break;
+      case DT_RPATH: rpath = entry.d_un.d_val; break;
+      case DT_RUNPATH: runpath = entry.d_un.d_val; break;
+      case DT_STRTAB: strings_ = entry.d_un.d_ptr; break;
+      case DT_STRSZ: strings_bytes_ = entry.d_un.d_val; break;
+      case DT_SYMTAB: symbols_ = entry.d_un.d_ptr; break;
+      case DT_GNU_HASH: gnu_hash_ = entry.d_un.d_ptr; break;
+      case DT_HASH: hash_ = entry.d_un.d_ptr; break;
       default: break;
     }
   }

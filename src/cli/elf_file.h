@@ -19,8 +19,8 @@ namespace zenfs {
 
 class ElfFile {
  public:
-  // Nothing if it is not an ELF file of 64 bits in the byte order of this machine.
-  [[nodiscard]] static std::optional<ElfFile> Of(ForeignFile file);
+  // Nothing if it is not an ELF file of 64 bits in the byte order of this machine, or one for another processor than `machine`.
+  [[nodiscard]] static std::optional<ElfFile> Of(ForeignFile file, std::optional<unsigned> machine = {});
 
   const ForeignFile& file() const { return file_; }
   unsigned machine() const { return header_.e_machine; }
@@ -28,7 +28,7 @@ class ElfFile {
   bool needs_loader() const { return needs_loader_; }
   bool is_library() const { return !needs_loader_ && header_.e_type == ET_DYN; }
 
-  // From the dynamic section: names of libraries (DT_NEEDED), at most 4,096; its own name (DT_SONAME); where to search for the libraries
+  // From the dynamic section: names of libraries (DT_NEEDED), at most 1,024; its own name (DT_SONAME); where to search for the libraries
   // (DT_RPATH, DT_RUNPATH), separated by ':'. Empty if absent.
   const std::vector<std::string>& needed() const { return needed_; }
   const std::string& soname() const { return soname_; }

@@ -12,6 +12,7 @@ namespace zenfs {
 namespace {
 
 constexpr std::size_t kLibrariesMax = 1000;
+constexpr std::size_t kNamesMax = 10'000;  // of libraries, each asked for once
 constexpr int kPlacesMax = 100'000;
 constexpr const char* kCache = "/etc/ld.so.cache";
 constexpr std::uint64_t kCacheBytesMax = 16 << 20;
@@ -50,42 +51,63 @@ std::multimap<std::string, std::string> ReadLoaderCache() {
   return paths;
 }
 
-// `list` with `separators`; an empty name is the working directory. `origin`: for $ORIGIN; another variable is in no path that is found.
-std::vector<std::string> Directories(std::string_view list, std::string_view separators,
-                                     const std::string& origin) {
-  std::vector<std::string> directories;
-  if (list.empty()) return directories;
-  for (;;) {
-    const std::size_t end = list.find_first_of(separators);
-    std::string directory(list.substr(0, end));
+// Directories to search, as the loader gets them: "DIRECTORY:DIRECTORY". Each is expanded when it is taken, because one byte of the
+// list may stand for a long path.
+class SearchPath {
+ public:
+  // `origin`: for $ORIGIN; another variable is in no path that is found.
+  SearchPath(std::string list, std::string_view separators, std::string origin)
+      : list_(std::move(list)), separators_(separators), origin_(std::move(origin)) {}
+
+  bool empty() const { return list_.empty(); }
+
+  // Calls `visit` with each directory until it returns true or an error, and returns that.
+  template <typename Visit>
+  [[nodiscard]] Result<bool> Search(const Visit& visit) const {
+    for (std::size_t at = 0; !list_.empty() && at != std::string::npos;) {
+      const std::size_t end = list_.find_first_of(separators_, at);
+      ZENFS_ASSIGN_OR_RETURN(const bool ended, visit(Expand(list_.substr(at, end - at))));
+      if (ended) return true;
+      at = end == std::string::npos ? end : end + 1;
+    }
+    return false;
+  }
+
+ private:
+  // An empty name is the working directory.
+  std::string Expand(std::string directory) const {
+    if (directory.empty()) return ".";
     for (const std::string_view variable : {"${ORIGIN}", "$ORIGIN"}) {
       const std::size_t at = directory.find(variable);
-      if (at != std::string::npos) directory.replace(at, variable.size(), origin);
+      if (at != std::string::npos) directory.replace(at, variable.size(), origin_);
     }
-    directories.push_back(directory.empty() ? "." : std::move(directory));
-    if (end == std::string_view::npos) return directories;
-    list.remove_prefix(end + 1);
+    return directory;
   }
-}
+
+  std::string list_;
+  std::string_view separators_;
+  std::string origin_;
+};
 
 class Search {
  public:
-  explicit Search(const ElfFile& program) : machine_(program.machine()) {
+  explicit Search(const ElfFile& program) : machine_(program.machine()), path_(program.file().path()) {
     std::error_code error;
-    Add(program, std::filesystem::canonical(program.file().path(), error).parent_path(), 0);
+    Add(program, std::filesystem::canonical(path_, error).parent_path(), 0);
   }
 
   Status VisitAll(const std::function<Status(const ElfFile& library)>& visit) {
     for (std::size_t i = 0; i < objects_.size(); ++i) {
-      const std::vector<std::string> needed = std::move(objects_[i].needed);
-      for (const std::string& name : needed) {
-        if (!known_names_.insert(name).second) continue;
-        ZENFS_ASSIGN_OR_RETURN(const std::optional<ElfFile> library, Find(name, i));
-        if (!library || !known_files_.insert(library->file().identity()).second) continue;
-        if (objects_.size() > kLibrariesMax)
-          return Fail(Code::kInvalidArgument, objects_[0].path + ": needs too many libraries");
-        Add(*library, std::filesystem::path(library->file().path()).parent_path(), i);
-        ZENFS_RETURN_IF_ERROR(visit(*library));
+      const std::vector<const std::string*> needed = std::move(objects_[i].needed);
+      for (const std::string* const name : needed) {
+        if (sonames_.contains(*name)) continue;
+        found_.reset();
+        ZENFS_RETURN_IF_ERROR(Find(*name, i));
+        if (!found_) continue;
+        Add(*found_, std::filesystem::path(found_->file().path()).parent_path(), i);
+        if (objects_.size() > kLibrariesMax + 1 || names_.size() > kNamesMax)
+          return Fail(Code::kInvalidArgument, path_ + ": needs too many libraries");
+        ZENFS_RETURN_IF_ERROR(visit(*found_));
       }
     }
     return {};
@@ -93,32 +115,33 @@ class Search {
 
  private:
   struct Object {
-    std::string path;
-    std::string origin;
     std::size_t needed_by;  // 0 for the program, too
-    std::vector<std::string> rpath;
-    std::vector<std::string> runpath;
-    std::vector<std::string> needed;
+    SearchPath rpath;
+    SearchPath runpath;
+    std::vector<const std::string*> needed;  // in names_; only those that no object before it needs
   };
 
-  void Add(const ElfFile& elf, std::string origin, std::size_t needed_by) {
-    known_names_.insert(elf.soname());
+  void Add(const ElfFile& elf, const std::string& origin, std::size_t needed_by) {
+    sonames_.insert(elf.soname());
     known_files_.insert(elf.file().identity());
-    Object object{.path = elf.file().path(),
-                  .origin = std::move(origin),
-                  .needed_by = needed_by,
-                  .rpath = {},
-                  .runpath = {},
-                  .needed = elf.needed()};
-    object.runpath = Directories(elf.runpath(), ":", object.origin);
-    if (object.runpath.empty()) object.rpath = Directories(elf.rpath(), ":", object.origin);
+    Object object{.needed_by = needed_by,
+                  .rpath = {elf.runpath().empty() ? elf.rpath() : "", ":", origin},
+                  .runpath = {elf.runpath(), ":", origin},
+                  .needed = {}};
+    for (const std::string& name : elf.needed()) {
+      const auto [known, is_new] = names_.insert(name);
+      if (is_new) object.needed.push_back(&*known);
+    }
     objects_.push_back(std::move(object));
   }
 
-  // The library `name` that object `by` needs.
-  Result<std::optional<ElfFile>> Find(const std::string& name, std::size_t by) {
-    if (name.find('/') != std::string::npos) return Try(name);
-    std::vector<const std::vector<std::string>*> lists;
+  // Looks for the library `name` that object `by` needs. Sets found_ unless it is known.
+  Status Find(const std::string& name, std::size_t by) {
+    if (name.find('/') != std::string::npos) {
+      const Result<bool> tried = Try(name);
+      return tried ? Status() : Fail(tried.error());
+    }
+    std::vector<const SearchPath*> lists;
     if (objects_[by].runpath.empty()) {
       std::size_t object = by;
       lists.push_back(&objects_[object].rpath);
@@ -126,41 +149,43 @@ class Search {
     }
     lists.push_back(&library_path_);
     lists.push_back(&objects_[by].runpath);
-    for (const auto* const list : lists) {
-      for (const std::string& directory : *list) {
-        ZENFS_ASSIGN_OR_RETURN(std::optional<ElfFile> found, Try(directory + "/" + name));
-        if (found) return found;
-      }
+    for (const SearchPath* const list : lists) {
+      ZENFS_ASSIGN_OR_RETURN(
+          const bool found,
+          list->Search([&](const std::string& directory) { return Try(directory + "/" + name); }));
+      if (found) return {};
     }
     for (auto [entry, end] = cache_.equal_range(name); entry != end; ++entry) {
-      ZENFS_ASSIGN_OR_RETURN(std::optional<ElfFile> found, Try(entry->second));
-      if (found) return found;
+      ZENFS_ASSIGN_OR_RETURN(const bool found, Try(entry->second));
+      if (found) return {};
     }
     for (const char* const directory : kDefaultDirectories) {
-      ZENFS_ASSIGN_OR_RETURN(std::optional<ElfFile> found, Try(std::string(directory) + "/" + name));
-      if (found) return found;
+      ZENFS_ASSIGN_OR_RETURN(const bool found, Try(std::string(directory) + "/" + name));
+      if (found) return {};
     }
-    return std::optional<ElfFile>();
+    return {};
   }
 
-  // Nothing if there is no library for the program's machine.
-  Result<std::optional<ElfFile>> Try(const std::string& path) {
+  // True if a library for the program's machine is there. Then sets found_, unless it is known: no file is read for each of its names.
+  Result<bool> Try(const std::string& path) {
     if (++places_ > kPlacesMax)
-      return Fail(Code::kInvalidArgument, objects_[0].path + ": names too many places for its libraries");
+      return Fail(Code::kInvalidArgument, path_ + ": names too many places for its libraries");
     Result<ForeignFile> file = ForeignFile::Open(path);
-    if (!file) return std::optional<ElfFile>();
-    std::optional<ElfFile> elf = ElfFile::Of(*std::move(file));
-    if (elf && elf->machine() != machine_) elf.reset();
-    return elf;
+    if (!file) return false;
+    if (known_files_.contains(file->identity())) return true;
+    found_ = ElfFile::Of(*std::move(file), machine_);
+    return found_.has_value();
   }
 
-  unsigned machine_;
+  const unsigned machine_;
+  const std::string path_;  // of the program
   std::vector<Object> objects_;  // the program first
-  std::set<std::string> known_names_;
+  std::set<std::string> names_;  // that the objects need
+  std::set<std::string> sonames_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> known_files_;
+  std::optional<ElfFile> found_;
   int places_ = 0;
-  const std::vector<std::string> library_path_ =
-      Directories(EnvironmentVariable("LD_LIBRARY_PATH"), ":;", "");
+  const SearchPath library_path_{std::string(EnvironmentVariable("LD_LIBRARY_PATH")), ":;", ""};
   const std::multimap<std::string, std::string> cache_ = ReadLoaderCache();
 };
 

@@ -14,7 +14,8 @@
 namespace zenfs {
 
 // Visits each library that `program`, or one of its libraries, needs: once, in the order of the loader. Leaves out those that are not found.
-// Errors: those of `visit`; kInvalidArgument for more than 1,000 libraries or 100,000 places to look for them.
+// Errors: those of `visit`; kInvalidArgument for more than 1,000 libraries, 10,000 names of them or 100,000
+// places to look for them.
 [[nodiscard]] Status VisitNeededLibraries(const ElfFile& program,
                                           const std::function<Status(const ElfFile& library)>& visit);
 

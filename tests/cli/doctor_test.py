@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import struct
+import subprocess
 import time
 import unittest
 
@@ -95,6 +96,48 @@ class ForeignPrograms(DoctorCase):
             file.write(elf_library(1 << 20, (2, dynamic, 16 * len(entries))).ljust(4096, b"\0") + strings)
             file.write(b"".join(struct.pack("<QQ", *entry) for entry in entries))
         self.fails("doctor", path, saying="too many places for its libraries")
+
+    def write_needing(self, path, offsets, strings, loaded=1):
+        """A library that needs the names at these offsets of its strings, and has so many segments that are loaded."""
+        dynamic = 4096 + 64 * loaded
+        entries = [*((1, offset) for offset in offsets), (5, dynamic + 16 * (len(offsets) + 3)), (10, len(strings)), (0, 0)]
+        size = dynamic + 16 * len(entries) + len(strings)
+        headers = elf_library(size, *[(1, TIB, 16)] * (loaded - 1), (2, dynamic, 16 * len(entries)))
+        with open(path, "wb") as file:
+            file.write(headers.ljust(dynamic, b"\0") + b"".join(struct.pack("<QQ", *entry) for entry in entries) + strings)
+
+    def test_names_that_many_libraries_need_take_little_memory(self):
+        paths = [os.path.join(self.dir, f"library{number:03}") for number in range(300)]
+        for path in paths:
+            self.write_needing(path, [0] * 4096, b"n" * 4095 + b"\0")
+        program = os.path.join(self.dir, "program")
+        names = [path.encode() + b"\0" for path in paths]
+        self.write_needing(program, [sum(map(len, names[:number])) for number in range(300)], b"".join(names))
+        with subprocess.Popen([self.program, "doctor", program], stdout=subprocess.DEVNULL) as process:
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 1)
+        self.assertLess(used.ru_maxrss, 1 << 20, "KiB")
+
+    def test_the_names_of_libraries_are_bounded(self):
+        paths = [os.path.join(self.dir, f"library{number:02}") for number in range(12)]
+        for number, path in enumerate(paths):
+            strings = b"".join(b"/none/%02d%04d\0" % (number, name) for name in range(1024))
+            self.write_needing(path, range(0, len(strings), 13), strings)
+        program = os.path.join(self.dir, "program")
+        names = [path.encode() + b"\0" for path in paths]
+        self.write_needing(program, [sum(map(len, names[:number])) for number in range(12)], b"".join(names))
+        self.fails("doctor", program, saying="too many libraries")
+
+    def test_a_library_with_many_names_is_read_once(self):
+        library = os.path.join(self.dir, "library")
+        self.write_needing(library, [0] * 4096, b"n" * 4095 + b"\0", loaded=1000)
+        names = [self.dir.encode() + b"/" * (1 + number) + b"library\0" for number in range(1000)]
+        program = os.path.join(self.dir, "program")
+        self.write_needing(program, [sum(map(len, names[:number])) for number in range(1000)], b"".join(names))
+        begin = time.monotonic()
+        self.assertEqual(self.doctor(program).status, 1)
+        self.assertLess(time.monotonic() - begin, 3)
 
     def test_a_pipe_is_not_opened(self):
         pipe = os.path.join(self.dir, "pipe")
