@@ -10,7 +10,12 @@ namespace zenfs {
 
 ZoneWindow::ZoneWindow(ZonedDevice& device, DeviceOffset start, std::uint64_t from, std::uint64_t end)
     : device_(device), start_(start), end_(end), begin_(from), ahead_(from) {
-  if (end - std::min(from, end) > kScanStepBytes) queue_ = device.CreateQueue(kPieces);
+  if (end - std::min(from, end) > kScanStepBytes) {
+    queue_ = device.CreateQueue(kPieces);
+    // The caller looks at one block of known zeros, and goes on behind them.
+    if (device.KnownZeros(start + from, kScanStepBytes) == kScanStepBytes)
+      next_bytes_ = device.geometry().block_size;
+  }
   ReadAhead(1, true);
   Collect(0);
 }

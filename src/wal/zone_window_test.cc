@@ -130,6 +130,17 @@ TEST_F(ZoneWindowTest, UnreadableBlocksAreRandomAndTheirNeighboursAreNot) {
   ExpectAllFrom(kWindowBytes - kTestBlock, 1);
 }
 
+// An image may have a million log zones that are full of nothing.
+TEST_F(ZoneWindowTest, OneBlockOfAZoneOfZerosIsRead) {
+  constexpr ZoneId kOther{2};
+  ASSERT_TRUE(memory_->Finish(kOther).ok());
+  const std::uint64_t before = memory_->meter().of(EmulatorCommand::kRead).bytes;
+  ZoneWindow window(*memory_, memory_->geometry().ZoneStart(kOther), 0, kWindowBytes);
+  EXPECT_EQ(window.From(0, kTestBlock).size(), kTestBlock);
+  EXPECT_EQ(memory_->meter().of(EmulatorCommand::kRead).bytes - before, kTestBlock);
+  EXPECT_GE(window.From(kTestBlock, kWindowBytes).size(), kWindowBytes - kTestBlock);
+}
+
 TEST_F(ZoneWindowTest, ReadsSeveralPiecesAhead) {
   ZoneWindow window(device_, start_, 0, kWindowBytes);
   const std::size_t first = window.From(0, kTestBlock).size();
