@@ -46,7 +46,7 @@ std::size_t ForeignFile::ReadAt(std::uint64_t offset, std::span<char> into) cons
 Result<bool> ForeignFile::Search(std::string_view text, std::uint64_t begin, std::uint64_t end,
                                  std::uint64_t& bytes_left, const Visit& visit) const {
   const std::size_t overlap = text.size() + kContextBytes;
-  std::string piece(kPieceBytes, '\0');
+  std::string piece;
   end = std::min(end, size_);
   while (begin < end) {
     // A file system that knows no holes answers that all is data.
@@ -60,6 +60,7 @@ Result<bool> ForeignFile::Search(std::string_view text, std::uint64_t begin, std
       const std::uint64_t cost = std::max<std::uint64_t>(wanted, kExtentCost);
       if (cost > bytes_left) return Fail(Code::kInvalidArgument, path_ + ": too much data to search");
       bytes_left -= cost;
+      piece.resize(std::max<std::size_t>(piece.size(), wanted));
       const std::string_view bytes(piece.data(), ReadAt(at, {piece.data(), wanted}));
       const bool last = bytes.size() < wanted || at + wanted == data_end;
       const std::size_t own =

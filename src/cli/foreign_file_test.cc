@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace zenfs {
 namespace {
@@ -64,6 +67,20 @@ TEST_F(ForeignFileTest, HolesCostNothing) {
   const auto found = Find("text", 4 * kPiece);
   ASSERT_TRUE(found);
   EXPECT_EQ(*found, (std::vector<std::string>{"text1", "text2"}));
+}
+
+// A library may have a thousand segments without data.
+TEST_F(ForeignFileTest, ASearchOfAHolePreparesNothing) {
+  Resize(2 * kPiece);
+  const auto file = ForeignFile::Open(path_);
+  ASSERT_TRUE(file);
+  std::uint64_t bytes_left = 0;
+  const SteadyTime begin = SteadyNow();
+  for (int i = 0; i < 400'000; ++i) {
+    const auto found = file->Search("text", 0, kPiece, bytes_left, [](std::string_view) { return true; });
+    ASSERT_TRUE(found && !*found);
+  }
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(2));
 }
 
 TEST_F(ForeignFileTest, TooMuchDataIsAnError) {
