@@ -12,7 +12,7 @@ constexpr std::size_t kHeadersMax = 65536 / sizeof(Elf64_Phdr);  // as in the ke
 constexpr std::size_t kDynamicMax = 8192;
 constexpr std::size_t kNeededMax = 1024;
 constexpr std::size_t kStringMax = 4096;
-constexpr int kChainMax = 4096;  // symbols of one hash; the longest chain of real libraries has some ten
+constexpr int kChainMax = 256;  // symbols of one hash; the longest chain of real libraries has some ten
 
 template <typename T>
 std::span<char> AsBytes(T& value) {

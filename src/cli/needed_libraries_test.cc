@@ -6,8 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <cstring>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "base/bytes.h"
+#include "base/clock.h"
 #include "base/random.h"
 
 namespace zenfs {
@@ -72,6 +79,61 @@ TEST(ElfFileTest, ExportsAreWhereTheLoaderFindsThem) {
   std::string in_file(16, '\0');
   ASSERT_EQ(library->ReadMemory(*strings, in_file), in_file.size());
   EXPECT_EQ(in_file, std::string(reinterpret_cast<const char*>(loaded.c_address + *strings), in_file.size()));
+}
+
+// All symbols have the hash of the name that is looked for.
+TEST(ElfFileTest, AChainOfEqualHashesIsFollowedForAShortWay) {
+  constexpr std::string_view kName = "some_function";
+  constexpr std::uint32_t kSymbols = 10'000;
+  std::uint32_t hash = 5381;
+  for (const char c : kName) hash = hash * 33 + static_cast<unsigned char>(c);
+  std::vector<std::uint32_t> table{1, 1, 0, 0, 1};  // a bucket, which begins with symbol 1
+  table.resize(table.size() + kSymbols, hash & ~1U);
+  const std::vector<Elf64_Sym> symbols(kSymbols, Elf64_Sym{.st_name = 0,
+                                                          .st_info = 0,
+                                                          .st_other = 0,
+                                                          .st_shndx = 1,
+                                                          .st_value = 0,
+                                                          .st_size = 0});
+  const std::string strings = std::string(4000, 'A') + '\0';
+  std::string bytes(4096, '\0');
+  const auto add = [&bytes](const void* data, std::size_t size) {
+    const std::size_t at = bytes.size();
+    bytes.append(static_cast<const char*>(data), size).resize(RoundUp(at + size, std::size_t{16}));
+    return at;
+  };
+  const std::array dynamic = std::to_array<Elf64_Dyn>(
+      {{.d_tag = DT_GNU_HASH, .d_un = {.d_ptr = add(table.data(), table.size() * sizeof table[0])}},
+       {.d_tag = DT_SYMTAB, .d_un = {.d_ptr = add(symbols.data(), symbols.size() * sizeof symbols[0])}},
+       {.d_tag = DT_STRTAB, .d_un = {.d_ptr = add(strings.data(), strings.size())}},
+       {.d_tag = DT_STRSZ, .d_un = {.d_val = strings.size()}}});
+  Elf64_Phdr part{};
+  part.p_type = PT_DYNAMIC;
+  part.p_offset = part.p_vaddr = add(dynamic.data(), sizeof dynamic);
+  part.p_filesz = sizeof dynamic;
+  Elf64_Phdr all{};
+  all.p_type = PT_LOAD;
+  all.p_filesz = bytes.size();
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 2;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, &all, sizeof all);
+  std::memcpy(bytes.data() + sizeof header + sizeof all, &part, sizeof part);
+  std::string path = testing::TempDir() + "elf_file_XXXXXX";
+  const int fd = ::mkstemp(path.data());
+  ASSERT_EQ(::write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  ::close(fd);
+  const auto elf = OpenElf(path);
+  ::unlink(path.c_str());
+  ASSERT_TRUE(elf);
+  const SteadyTime begin = SteadyNow();
+  for (int i = 0; i < 1000; ++i) ASSERT_FALSE(elf->FindExport(kName));
+  EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(3));
 }
 
 // Damage in the headers, the tables that they point to, and at random places of a small library.
