@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/clock.h"
 #include "base/environment.h"
 
 namespace zenfs {
@@ -91,7 +92,8 @@ class SearchPath {
 
 class Search {
  public:
-  explicit Search(const ElfFile& program) : machine_(program.machine()), path_(program.file().path()) {
+  Search(const ElfFile& program, std::chrono::seconds longest)
+      : machine_(program.machine()), path_(program.file().path()), deadline_(Deadline::After(longest)) {
     std::error_code error;
     Add(program, std::filesystem::canonical(path_, error).parent_path(), 0);
   }
@@ -170,6 +172,8 @@ class Search {
   Result<bool> Try(const std::string& path) {
     if (++places_ > kPlacesMax)
       return Fail(Code::kInvalidArgument, path_ + ": names too many places for its libraries");
+    if (deadline_.Passed())
+      return Fail(Code::kTimedOut, path_ + ": the search for its libraries takes too long");
     Result<ForeignFile> file = ForeignFile::Open(path);
     if (!file) return false;
     if (known_files_.contains(file->identity())) return true;
@@ -179,6 +183,7 @@ class Search {
 
   const unsigned machine_;
   const std::string path_;  // of the program
+  const Deadline deadline_;
   std::vector<Object> objects_;  // the program first
   std::set<std::string> names_;  // that the objects need
   std::set<std::string> sonames_;
@@ -192,8 +197,9 @@ class Search {
 }  // namespace
 
 Status VisitNeededLibraries(const ElfFile& program,
-                            const std::function<Status(const ElfFile& library)>& visit) {
-  return Search(program).VisitAll(visit);
+                            const std::function<Status(const ElfFile& library)>& visit,
+                            std::chrono::seconds longest) {
+  return Search(program, longest).VisitAll(visit);
 }
 
 }  // namespace zenfs

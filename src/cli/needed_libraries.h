@@ -6,6 +6,7 @@
 // Threads: none.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "base/status.h"
@@ -15,8 +16,9 @@ namespace zenfs {
 
 // Visits each library that `program`, or one of its libraries, needs: once, in the order of the loader. Leaves out those that are not found.
 // Errors: those of `visit`; kInvalidArgument for more than 1,000 libraries, 10,000 names of them or 100,000
-// places to look for them.
+// places to look for them; kTimedOut after `longest`: the host may take milliseconds to follow the links of one place.
 [[nodiscard]] Status VisitNeededLibraries(const ElfFile& program,
-                                          const std::function<Status(const ElfFile& library)>& visit);
+                                          const std::function<Status(const ElfFile& library)>& visit,
+                                          std::chrono::seconds longest = std::chrono::seconds(30));
 
 }  // namespace zenfs

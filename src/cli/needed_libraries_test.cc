@@ -65,6 +65,15 @@ TEST(NeededLibrariesTest, AreThoseThatTheLoaderLoads) {
   EXPECT_EQ(files, LoadedLibraries().files);
 }
 
+TEST(NeededLibrariesTest, ASearchThatTakesTooLongEnds) {
+  const auto self = OpenElf("/proc/self/exe");
+  ASSERT_TRUE(self);
+  const Status visited =
+      VisitNeededLibraries(*self, [](const ElfFile&) { return Status(); }, std::chrono::seconds(0));
+  ASSERT_FALSE(visited.ok());
+  EXPECT_EQ(visited.error().code(), Code::kTimedOut);
+}
+
 TEST(ElfFileTest, ExportsAreWhereTheLoaderFindsThem) {
   const Loaded loaded = LoadedLibraries();
   const auto library = OpenElf(loaded.c_library);

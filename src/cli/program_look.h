@@ -37,7 +37,7 @@ struct ProgramLook {
 };
 
 // `program`: a path, or a name without '/' that is searched in PATH. Errors: kNotFound; kInvalidArgument for a file of another kind, or one
-// that has, with its libraries, more than 2 GiB to search; those of the host.
+// that has, with its libraries, more than 2 GiB to search; those of VisitNeededLibraries and of the host.
 [[nodiscard]] Result<ProgramLook> LookAtProgram(const std::string& program);
 
 }  // namespace zenfs
