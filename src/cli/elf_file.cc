@@ -51,10 +51,9 @@ void ElfFile::ReadDynamicSection() {
   std::optional<std::uint64_t> soname;
   std::optional<std::uint64_t> rpath;
   std::optional<std::uint64_t> runpath;
-  std::vector<Elf64_Dyn> entries(
-      std::min<std::uint64_t>(dynamic_.p_filesz / sizeof(Elf64_Dyn), kDynamicMax));
-  const std::size_t bytes =
-      ReadMemory(dynamic_.p_vaddr, {reinterpret_cast<char*>(entries.data()), entries.size() * sizeof(Elf64_Dyn)});
+  std::vector<Elf64_Dyn> entries(std::min<std::uint64_t>(dynamic_.p_filesz / sizeof(Elf64_Dyn), kDynamicMax));
+  const std::size_t bytes = ReadMemory(
+      dynamic_.p_vaddr, {reinterpret_cast<char*>(entries.data()), entries.size() * sizeof(Elf64_Dyn)});
   entries.resize(bytes / sizeof(Elf64_Dyn));
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;

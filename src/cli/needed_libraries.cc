@@ -152,9 +152,9 @@ class Search {
     lists.push_back(&library_path_);
     lists.push_back(&objects_[by].runpath);
     for (const SearchPath* const list : lists) {
-      ZENFS_ASSIGN_OR_RETURN(
-          const bool found,
-          list->Search([&](const std::string& directory) { return Try(directory + "/" + name); }));
+      ZENFS_ASSIGN_OR_RETURN(const bool found, list->Search([&](const std::string& directory) {
+        return Try(directory + "/" + name);
+      }));
       if (found) return {};
     }
     for (auto [entry, end] = cache_.equal_range(name); entry != end; ++entry) {

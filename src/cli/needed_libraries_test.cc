@@ -98,12 +98,9 @@ TEST(ElfFileTest, AChainOfEqualHashesIsFollowedForAShortWay) {
   for (const char c : kName) hash = hash * 33 + static_cast<unsigned char>(c);
   std::vector<std::uint32_t> table{1, 1, 0, 0, 1};  // a bucket, which begins with symbol 1
   table.resize(table.size() + kSymbols, hash & ~1U);
-  const std::vector<Elf64_Sym> symbols(kSymbols, Elf64_Sym{.st_name = 0,
-                                                          .st_info = 0,
-                                                          .st_other = 0,
-                                                          .st_shndx = 1,
-                                                          .st_value = 0,
-                                                          .st_size = 0});
+  const std::vector<Elf64_Sym> symbols(
+      kSymbols,
+      Elf64_Sym{.st_name = 0, .st_info = 0, .st_other = 0, .st_shndx = 1, .st_value = 0, .st_size = 0});
   const std::string strings = std::string(4000, 'A') + '\0';
   std::string bytes(4096, '\0');
   const auto add = [&bytes](const void* data, std::size_t size) {

@@ -198,11 +198,10 @@ TEST(FrameMapCost, AFrameIsNotComparedWithAllZonesOfAGroup) {
   constexpr Geometry kWide{.block_size = 4096, .zone_size = 4096, .zone_count = kFrames + 1};
   State state;
   ASSERT_TRUE(state
-                  .Apply(std::to_array<Edit>({RaiseCounters{8, 0},
-                                              CreateFile{kFile, FileShape::kFramed, Lifetime::kShort, 100},
-                                              LinkFile{kRootDirectory, "1.log", kFile}, BeginEpoch{1},
-                                              SealLog{kFile, {{1, 1, kFrames, kFrames * 1000}}, kFrames + 1,
-                                                      kFrames * 1000, 100}}))
+                  .Apply(std::to_array<Edit>(
+                      {RaiseCounters{8, 0}, CreateFile{kFile, FileShape::kFramed, Lifetime::kShort, 100},
+                       LinkFile{kRootDirectory, "1.log", kFile}, BeginEpoch{1},
+                       SealLog{kFile, {{1, 1, kFrames, kFrames * 1000}}, kFrames + 1, kFrames * 1000, 100}}))
                   .ok());
   FrameIndex index;
   std::vector<ZoneId> group;

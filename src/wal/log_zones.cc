@@ -50,7 +50,7 @@ std::vector<ZoneId> LogZones::CloseSpares() {
     room_of[ready.generation] += ready.unwritten ? 0 : zone.capacity - zone.written;
   }
   const auto roomiest = std::ranges::max_element(room_of, {}, [](const auto& entry) { return entry.second; });
-  const std::uint64_t kept = !current_.empty() ? zones_.at(current_.front()).allocation.generation
+  const std::uint64_t kept = !current_.empty()           ? zones_.at(current_.front()).allocation.generation
                              : roomiest != room_of.end() ? roomiest->first
                                                          : 0;
   std::vector<ZoneId> spares;
