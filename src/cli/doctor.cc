@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
+#include <span>
 
 #include "backends/host/block_facts.h"
 #include "backup/volume_tree.h"
@@ -153,6 +155,21 @@ std::string Advice(const ProgramLook& look, const std::string& plugin) {
                                                                 : look.path);
 }
 
+// Adds what the archives among the arguments of a program have, as in "java -cp a.jar:b.jar Main".
+Status LookAtArguments(std::span<const std::string> arguments, ProgramLook& look) {
+  for (const std::string& argument : arguments) {
+    for (std::string_view rest = argument; !rest.empty();) {
+      const std::string path(rest.substr(0, rest.find(':')));
+      rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+      if (!path.ends_with(".jar") || !std::filesystem::is_regular_file(path)) continue;
+      ZENFS_ASSIGN_OR_RETURN(ProgramLook archive, LookAtProgram(path));
+      if (!archive.found.empty()) look.kind = ProgramLook::Kind::kArchive;
+      std::ranges::move(archive.found, std::back_inserter(look.found));
+    }
+  }
+  return {};
+}
+
 using VisitFile = std::function<void(std::string_view path, std::uint64_t size)>;
 
 // Which files are new or have another size after a run. Takes 8 bytes for each file, however long its path.
@@ -194,7 +211,8 @@ class FileChanges {
 class DoctorAction : public Action {
  public:
   explicit DoctorAction(CLI::App& app) : device_(app) {
-    app.add_option("program", words_, "The program to look at; with --run its arguments too, after --")
+    app.add_option("program", words_,
+                   "The program to look at, and its arguments; those that begin with - after --")
         ->type_name("PROGRAM");
     app.add_flag("--run", run_,
                  "Run the program with the device as its default, then show what it wrote where");
@@ -208,9 +226,8 @@ class DoctorAction : public Action {
   Result<int> Run(Console& console) override {
     if (run_) return RunProgram(console);
     if (words_.empty()) return LookAtHost(console);
-    if (words_.size() > 1)
-      return Fail(Code::kInvalidArgument, "one program at a time; with --run, its arguments follow --");
-    ZENFS_ASSIGN_OR_RETURN(const ProgramLook look, LookAtProgram(words_[0]));
+    ZENFS_ASSIGN_OR_RETURN(ProgramLook look, LookAtProgram(words_[0]));
+    ZENFS_RETURN_IF_ERROR(LookAtArguments(std::span(words_).subspan(1), look));
     const Result<std::string> plugin = VersionOfPlugin(PluginBesideCommand());
     const std::string advice = Advice(look, plugin ? *plugin : "");
     if (json_) {

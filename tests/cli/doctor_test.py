@@ -6,6 +6,7 @@ import struct
 import subprocess
 import time
 import unittest
+import zipfile
 
 import cli_case
 from cli_case import CliCase
@@ -53,6 +54,15 @@ class ForeignPrograms(DoctorCase):
         self.assertIn(f"RocksDB in {copy}: ZenFS reaches it", outcome.out)
         self.assertIn("its version is not known", outcome.out)
         self.assert_nothing_ran()
+
+    def test_the_jars_among_the_arguments_are_looked_at(self):
+        jar = os.path.join(self.dir, "app.jar")
+        with zipfile.ZipFile(jar, "w") as archive:
+            archive.write(LIBRARY, "librocksdbjni-linux64.so")
+        found = json.loads(self.doctor("--json", "--", "/bin/true", "-cp", f"/nowhere.jar:{jar}", "Main").out)
+        self.assertEqual([(one["object"], one["reached"]) for one in found["rocksdb"]], [(jar, True)])
+        self.assertIn("java ...", found["advice"])
+        self.assertEqual(self.doctor("--", "/bin/true", "-v").status, 1)
 
     def test_a_name_is_searched_in_path_only(self):
         shutil.copy(PROGRAM, os.path.join(self.dir, "ls"))
