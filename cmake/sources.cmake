@@ -297,16 +297,15 @@ set(ZENFS_TESTS_catalog
 )
 
 set(ZENFS_SOURCES_reclaim
-  reclaim/extent_mover.cc
-  reclaim/log_clean.cc
   reclaim/reclaimer.cc
   reclaim/victim.cc
+  reclaim/zone_mover.cc
 )
 set(ZENFS_TESTS_reclaim
-  reclaim/extent_mover_test.cc
-  reclaim/log_clean_test.cc
   reclaim/reclaimer_test.cc
   reclaim/victim_test.cc
+  reclaim/zone_mover_log_test.cc
+  reclaim/zone_mover_test.cc
 )
 
 set(ZENFS_SOURCES_volume

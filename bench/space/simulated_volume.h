@@ -65,7 +65,7 @@ class SimulatedVolume {
   std::unordered_map<FileId, File> files_;
   // The files that were written to each zone since its reset; some may have no extent there any more.
   std::vector<std::vector<FileId>> files_in_;
-  std::array<ClaimState, kLifetimeCount> copy_claims_{};  // as reclaim/extent_mover.h
+  std::array<ClaimState, kLifetimeCount> copy_claims_{};  // as reclaim/zone_mover.h
   std::int64_t allowance_ = 0;                            // kShares: bytes that the collector may copy
   // The last search that found no victim.
   std::uint64_t searched_version_ = ~std::uint64_t{0};  // SimulatedZones::victims_version

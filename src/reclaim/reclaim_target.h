@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "reclaim/extent_mover.h"
 #include "reclaim/victim.h"
+#include "reclaim/zone_mover.h"
 
 namespace zenfs {
 
@@ -29,7 +29,7 @@ class ReclaimTarget {
   //   kNoSpace, kReadOnly: no room for copies or their commit; skip the zone until room or live bytes change
   //   kCorruption: skip the zone until it was reset
   //   all others: skip the zone after kTriesMax attempts (reclaimer.cc)
-  [[nodiscard]] virtual Status Empty(const Victim& victim, const ExtentMover::Pause& pause) = 0;
+  [[nodiscard]] virtual Status Empty(const Victim& victim, const ZoneMover::Pause& pause) = 0;
   // Bytes of metadata that the commits of the copies would write if the victim, which is not active, were emptied now.
   virtual std::uint64_t RestatedBytes(const Victim& victim) const = 0;
   // True if the zone would stay in use after a move: a file in it is open for writing, or deleted and still being read.

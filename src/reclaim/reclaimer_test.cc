@@ -37,7 +37,7 @@ class RunningReclaimer final : public ReclaimTarget {
   }
 
   LogView LookAtLog() override { return log_.look(); }
-  Status Empty(const Victim& victim, const ExtentMover::Pause& pause) override {
+  Status Empty(const Victim& victim, const ZoneMover::Pause& pause) override {
     if (meanwhile) meanwhile(pause);
     return empty_zone_(victim.zone);
   }
@@ -53,7 +53,7 @@ class RunningReclaimer final : public ReclaimTarget {
   std::atomic<bool> held;  // all zones
   std::atomic<bool> can_commit = true;
   // Set these before there is a need.
-  std::function<void(const ExtentMover::Pause&)> meanwhile;
+  std::function<void(const ZoneMover::Pause&)> meanwhile;
   std::function<std::uint64_t(ZoneId)> restated;
 
  private:
@@ -144,7 +144,7 @@ TEST_F(ReclaimerTest, ItHurriesOnceAWriterWaits) {
   });
   std::atomic<bool> done = false;
   Thread writer;
-  running.meanwhile = [&](const ExtentMover::Pause& pause) {
+  running.meanwhile = [&](const ZoneMover::Pause& pause) {
     if (done) return;
     writer = Thread("writer", [&] {
       for (int zones = 0; zones < 4; ++zones) Fill(dying, kBlocks);

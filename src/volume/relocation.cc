@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "reclaim/log_clean.h"
-
 namespace zenfs {
 namespace {
 
@@ -16,7 +14,16 @@ constexpr std::chrono::nanoseconds kNoWait{0};
 }  // namespace
 
 Relocation::Relocation(const Deps& deps)
-    : deps_(deps), mover_(deps.device, deps.zones, deps.sink, *this, deps.device_copy) {}
+    : deps_(deps),
+      mover_({.device = deps.device,
+              .zones = deps.zones,
+              .files = *this,
+              .logs = deps.logs,
+              .deleted = deps.deleted,
+              .sink = deps.sink,
+              .log_sink = deps.log_sink,
+              .cleaned = deps.written.cleaned,
+              .device_copy = deps.device_copy}) {}
 
 ReclaimTarget::LogView Relocation::LookAtLog() {
   static_cast<void>(deps_.log.supply().ReleaseDead());
@@ -38,15 +45,15 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
   return view;
 }
 
-Status Relocation::Empty(const Victim& victim, const ExtentMover::Pause& pause) {
+Status Relocation::Empty(const Victim& victim, const ZoneMover::Pause& pause) {
   Status emptied = EmptyVictim(victim, pause);
   deps_.accounting.Publish();  // also if nobody writes meanwhile
   return emptied;
 }
 
-Status Relocation::EmptyVictim(const Victim& victim, const ExtentMover::Pause& pause) {
+Status Relocation::EmptyVictim(const Victim& victim, const ZoneMover::Pause& pause) {
   switch (victim.kind) {
-    case Victim::Kind::kData: return MoveOut(victim.zone, pause);
+    case Victim::Kind::kData: return Move([&] { return mover_.MoveExtents(victim.zone, pause); });
     case Victim::Kind::kActive:
       if (deps_.zones.reclaim().FinishActive(victim.zone)) return {};
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
@@ -54,7 +61,7 @@ Status Relocation::EmptyVictim(const Victim& victim, const ExtentMover::Pause& p
   }
   const std::vector<ZoneId> group = GroupOf(victim);
   deps_.log.zones().NoteCleaning(group);
-  const Status cleaned = CleanLog(group, pause);
+  const Status cleaned = Move([&] { return mover_.MoveFrames(group, pause); });
   static_cast<void>(deps_.log.supply().ReleaseDead());
   return cleaned;
 }
@@ -67,13 +74,13 @@ Status Relocation::EmptyZone(ZoneId zone) {
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: zone {} is not a full zone of file data", deps_.device.name(), zone.value));
   }
-  return MoveOut(zone, {});
+  return Move([&] { return mover_.MoveExtents(zone); });
 }
 
-Status Relocation::MoveOut(ZoneId zone, const ExtentMover::Pause& pause) {
+Status Relocation::Move(const std::function<Status()>& move) {
   MutexLock lock(mover_mutex_);
   copying_since_ = FlushMark::Now(deps_.device);
-  Status moved = mover_.MoveOut(zone, pause);
+  Status moved = move();
   NoteDamage(moved);
   return moved;
 }
@@ -83,22 +90,6 @@ void Relocation::NoteDamage(const Status& status) {
   MutexLock lock(mutex_);
   std::string text = status.error().ToString();
   if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
-}
-
-Status Relocation::CleanLog(std::span<const ZoneId> zones, const ExtentMover::Pause& pause) {
-  MutexLock lock(mover_mutex_);
-  copying_since_ = FlushMark::Now(deps_.device);
-  const LogCleanDeps deps{.device = deps_.device,
-                          .logs = deps_.logs,
-                          .deleted = deps_.deleted,
-                          .sink = deps_.log_sink,
-                          .files = *this,
-                          .pause = pause};
-  std::uint64_t moved = 0;
-  const Status cleaned = CleanLogGroup(deps, zones, &moved);
-  deps_.written.cleaned.fetch_add(moved, std::memory_order_relaxed);
-  NoteDamage(cleaned);
-  return cleaned;
 }
 
 std::vector<std::string> Relocation::damage() const {

@@ -1,6 +1,6 @@
 // Moves the live data of a volume out of zones, so that they can be reset, while the files are in use.
 //
-// The collector chooses the zones (reclaim/reclaimer.h); ExtentMover and CleanLogGroup copy. This class finds the files in a
+// The collector chooses the zones (reclaim/reclaimer.h); ZoneMover copies. This class finds the files in a
 // zone, commits their new extents, and notifies the open files. A file that is being written can't be notified at once: its
 // relocation is pending, and it reads its old extents, which it pins.
 //
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,8 +23,8 @@
 #include "catalog/catalog.h"
 #include "device/flush_mark.h"
 #include "reclaim/deleted_logs.h"
-#include "reclaim/extent_mover.h"
 #include "reclaim/reclaim_target.h"
+#include "reclaim/zone_mover.h"
 #include "volume/commit_path.h"
 #include "volume/open_file_table.h"
 #include "volume/write_accounting.h"
@@ -70,7 +71,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
 
   // --- ReclaimTarget ---
   LogView LookAtLog() override;
-  [[nodiscard]] Status Empty(const Victim& victim, const ExtentMover::Pause& pause) override
+  [[nodiscard]] Status Empty(const Victim& victim, const ZoneMover::Pause& pause) override
       EXCLUDES(mover_mutex_);
   std::uint64_t RestatedBytes(const Victim& victim) const override;
   bool IsHeld(ZoneId zone) const override { return deps_.files.HoldsZone(zone); }
@@ -88,13 +89,12 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status CheckRoomForExtents(std::size_t extents) const override;
   bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) override EXCLUDES(mutex_);
 
-  [[nodiscard]] Status EmptyVictim(const Victim& victim, const ExtentMover::Pause& pause)
+  [[nodiscard]] Status EmptyVictim(const Victim& victim, const ZoneMover::Pause& pause)
       EXCLUDES(mover_mutex_);
-  [[nodiscard]] Status MoveOut(ZoneId zone, const ExtentMover::Pause& pause) EXCLUDES(mover_mutex_);
   // The closed zones of a victim of the log, ascending.
   std::vector<ZoneId> GroupOf(const Victim& victim) const;
-  [[nodiscard]] Status CleanLog(std::span<const ZoneId> zones, const ExtentMover::Pause& pause)
-      EXCLUDES(mover_mutex_);
+  // Calls `move` of the mover, and remembers damage.
+  [[nodiscard]] Status Move(const std::function<Status()>& move) EXCLUDES(mover_mutex_);
   void NoteDamage(const Status& status) EXCLUDES(mutex_);
   // WithFile for a file that may be open for writing.
   [[nodiscard]] Status WithLockedFile(FileId id, const std::function<Status(const FileRecord&)>& body);
@@ -103,7 +103,7 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   void AddPending(FileId id) EXCLUDES(mutex_);
 
   const Deps deps_;
-  ExtentMover mover_;
+  ZoneMover mover_;
   std::set<FileId> recovering_;  // constant from the start of the collector on
   std::atomic<bool> logs_recovered_{false};
   Mutex mover_mutex_;  // without a rank, because tests use files on the mover's thread, at its sync points

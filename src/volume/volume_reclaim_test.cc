@@ -200,7 +200,7 @@ TEST_F(ReclaimOfDamage, ALogWithARottenFrameKeepsItAndANoticeNamesIt) {
     ASSERT_LT(i, 500);
     Put("other.log", RandomBytes(300'000, i));
   }
-  EXPECT_NE(volume_->notices().front().find("keeps its frames"), std::string::npos);
+  EXPECT_NE(volume_->notices().front().find("stays where it is"), std::string::npos);
   EXPECT_EQ(volume_->Layout("keep.log")->frames.front(), frame);
   EXPECT_TRUE(volume_->Layout("keep.log")->extents.empty());
   rot_.Heal();

@@ -1,4 +1,4 @@
-#include "reclaim/log_clean.h"
+#include "reclaim/zone_mover.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Command = FaultyDevice::Command;
 
-class RigFiles final : public CommittedFiles {
+class RigFiles final : public MovableFiles {
  public:
   explicit RigFiles(WalRig& rig) : rig_(rig) {}
   Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) override {
@@ -30,6 +30,8 @@ class RigFiles final : public CommittedFiles {
     return rig_.Commit(std::move(edits));
   }
   Status CheckRoomForExtents(std::size_t) const override { return {}; }
+  std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId) const override { return {}; }
+  bool NoteMoved(const FileRecord&, const std::vector<Extent>&) override { return true; }
 
   bool fail_commits = false;
 
@@ -72,8 +74,15 @@ class CleanRig : public WalRig {
   }
   Status Clean(ZoneId zone) {
     ZonedDevice& reads = device_of_files == nullptr ? device : *device_of_files;
-    return CleanLogGroup({.device = reads, .logs = logs, .deleted = deleted, .sink = *sink, .files = files},
-                         {&zone, 1}, &moved);
+    return ZoneMover({.device = reads,
+                      .zones = *zones,
+                      .files = files,
+                      .logs = logs,
+                      .deleted = deleted,
+                      .sink = *sink,
+                      .log_sink = *sink,
+                      .cleaned = moved})
+        .MoveFrames({&zone, 1});
   }
   ZoneId FirstZoneOf(const FramedFile& file) const { return ZoneOf(file.Pieces().front().place); }
 
@@ -88,7 +97,7 @@ class CleanRig : public WalRig {
   RigDeletedLogs deleted{*this};
   std::unique_ptr<ExtentSink> sink;
   RigFiles files{*this};
-  std::uint64_t moved = 0;
+  std::atomic<std::uint64_t> moved{0};
 };
 
 // The frames of two files, which fill the first zone.
@@ -101,7 +110,7 @@ struct TwoFiles {
   ZoneId zone;
 };
 
-TEST(LogCleanTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
+TEST(MoveFramesTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.Stored(30'000, 3);  // its frames are in the next zones
@@ -118,7 +127,7 @@ TEST(LogCleanTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
+TEST(MoveFramesTest, FileLargerThanOnePieceIsCleanedWhole) {
   WalRig rig(TestGeometry(16, 512));
   rig.Mount();
   LogStore logs;
@@ -131,10 +140,16 @@ TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
   RigDeletedLogs deleted(rig);
-  const LogCleanDeps deps{
-      .device = rig.device, .logs = logs, .deleted = deleted, .sink = *sink, .files = files};
-  std::uint64_t moved = 0;
-  ASSERT_TRUE(CleanLogGroup(deps, {&last, 1}, &moved).ok());
+  std::atomic<std::uint64_t> moved{0};
+  ZoneMover mover({.device = rig.device,
+                   .zones = *rig.zones,
+                   .files = files,
+                   .logs = logs,
+                   .deleted = deleted,
+                   .sink = *sink,
+                   .log_sink = *sink,
+                   .cleaned = moved});
+  ASSERT_TRUE(mover.MoveFrames({&last, 1}).ok());
   EXPECT_GE(moved, text.size());
   EXPECT_LT(moved, text.size() + 4 * kTestBlock) << "only the last block of each piece is copied again";
   EXPECT_EQ(WalRig::Content(*file), text);
@@ -143,7 +158,7 @@ TEST(LogCleanTest, FileLargerThanOnePieceIsCleanedWhole) {
 }
 
 // Each round begins inside the last block of the round before.
-TEST(LogCleanTest, CleanedExtentsHaveChecksumsAlsoAfterACut) {
+TEST(MoveFramesTest, CleanedExtentsHaveChecksumsAlsoAfterACut) {
   CleanRig rig;
   const auto file = rig.Stored(5000, 1);
   std::string text = TestText(5000, 1);
@@ -165,7 +180,7 @@ TEST(LogCleanTest, CleanedExtentsHaveChecksumsAlsoAfterACut) {
 }
 
 // A copy with a new checksum would hide the damage.
-TEST(LogCleanTest, AFileWithARottenFrameStaysWhereItIsAndTheOthersAreMoved) {
+TEST(MoveFramesTest, AFileWithARottenFrameStaysWhereItIsAndTheOthersAreMoved) {
   CleanRig rig;
   BitRot rot(rig.device);
   rig.device_of_files = &rot;
@@ -192,7 +207,7 @@ TEST(LogCleanTest, AFileWithARottenFrameStaysWhereItIsAndTheOthersAreMoved) {
 
 // The last block of the extents is copied again. It has an extent of its own; if it does not, because reclaim has joined it
 // with the one before, all of that is verified.
-TEST(LogCleanTest, ARottenLastBlockOfTheExtentsIsNotCopiedAgain) {
+TEST(MoveFramesTest, ARottenLastBlockOfTheExtentsIsNotCopiedAgain) {
   for (const bool joined : {false, true}) {
     CleanRig rig;
     BitRot rot(rig.device);
@@ -221,7 +236,7 @@ TEST(LogCleanTest, ARottenLastBlockOfTheExtentsIsNotCopiedAgain) {
 }
 
 // Damage in front of the copied block stays visible: the checksum of those bytes does not change.
-TEST(LogCleanTest, ACleaningBehindARottenExtentLeavesItsChecksum) {
+TEST(MoveFramesTest, ACleaningBehindARottenExtentLeavesItsChecksum) {
   CleanRig rig;
   BitRot rot(rig.device);
   rig.device_of_files = &rot;
@@ -236,7 +251,7 @@ TEST(LogCleanTest, ACleaningBehindARottenExtentLeavesItsChecksum) {
   EXPECT_FALSE(FitsChecksum(rot, front));
 }
 
-TEST(LogCleanTest, ACopyThatReadsBackDifferentlyIsNotUsed) {
+TEST(MoveFramesTest, ACopyThatReadsBackDifferentlyIsNotUsed) {
   CleanRig rig;
   WatchedDevice watched(Borrow(rig.device));
   rig.device_of_files = &watched;
@@ -255,7 +270,7 @@ TEST(LogCleanTest, ACopyThatReadsBackDifferentlyIsNotUsed) {
 }
 
 // Only a part of a frame is in the file after a truncation. All of the frame is verified.
-TEST(LogCleanTest, ATruncatedFrameIsMoved) {
+TEST(MoveFramesTest, ATruncatedFrameIsMoved) {
   CleanRig rig;
   const auto file = rig.Stored(5000, 1);
   auto cut = file->BeginTruncate(3000);
@@ -269,7 +284,7 @@ TEST(LogCleanTest, ATruncatedFrameIsMoved) {
   EXPECT_EQ(rig.Recovered(file->id()), TestText(5000, 1).substr(0, 3000) + "more");
 }
 
-TEST(LogCleanTest, ZoneWithoutLiveFramesIsNotRead) {
+TEST(MoveFramesTest, ZoneWithoutLiveFramesIsNotRead) {
   CleanRig rig;
   rig.Stored(5000, 1);
   const std::uint64_t reads = rig.Count(Command::kRead);
@@ -278,7 +293,7 @@ TEST(LogCleanTest, ZoneWithoutLiveFramesIsNotRead) {
   EXPECT_EQ(rig.Count(Command::kRead), reads);
 }
 
-TEST(LogCleanTest, FailedWriteLeavesTheFramesInPlace) {
+TEST(MoveFramesTest, FailedWriteLeavesTheFramesInPlace) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kWrite, .times = 100});
@@ -291,7 +306,7 @@ TEST(LogCleanTest, FailedWriteLeavesTheFramesInPlace) {
   EXPECT_FALSE(rig.WasReleased(files.zone));
 }
 
-TEST(LogCleanTest, FailedReadLeavesTheFramesInPlace) {
+TEST(MoveFramesTest, FailedReadLeavesTheFramesInPlace) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Inject({.command = Command::kRead, .times = 100});
@@ -300,7 +315,7 @@ TEST(LogCleanTest, FailedReadLeavesTheFramesInPlace) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogCleanTest, CleaningSucceedsAfterAFailedCommit) {
+TEST(MoveFramesTest, CleaningSucceedsAfterAFailedCommit) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.files.fail_commits = true;
@@ -312,7 +327,7 @@ TEST(LogCleanTest, CleaningSucceedsAfterAFailedCommit) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2));
 }
 
-TEST(LogCleanTest, OtherFilesAreCleanedIfOneIsDeleted) {
+TEST(MoveFramesTest, OtherFilesAreCleanedIfOneIsDeleted) {
   CleanRig rig;
   const TwoFiles files(rig);
   // The file is deleted in the catalog, but still open, so LogStore::All() still returns it.
@@ -322,7 +337,7 @@ TEST(LogCleanTest, OtherFilesAreCleanedIfOneIsDeleted) {
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
 }
 
-TEST(LogCleanTest, DeletedFileThatIsStillOpenIsMovedAndReadsTheSame) {
+TEST(MoveFramesTest, DeletedFileThatIsStillOpenIsMovedAndReadsTheSame) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.Delete(files.small);
@@ -335,7 +350,7 @@ TEST(LogCleanTest, DeletedFileThatIsStillOpenIsMovedAndReadsTheSame) {
 }
 
 // The copy is in no commit, but a reader must not find less than was synced.
-TEST(LogCleanTest, DeletedFileKeepsItsFramesIfTheFlushOfTheCopyFails) {
+TEST(MoveFramesTest, DeletedFileKeepsItsFramesIfTheFlushOfTheCopyFails) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.Delete(files.small);
@@ -346,7 +361,7 @@ TEST(LogCleanTest, DeletedFileKeepsItsFramesIfTheFlushOfTheCopyFails) {
   EXPECT_EQ(WalRig::Content(*files.small), TestText(5000, 1));
 }
 
-TEST(LogCleanTest, FileTruncatedDuringTheCopyIsNotCleaned) {
+TEST(MoveFramesTest, FileTruncatedDuringTheCopyIsNotCleaned) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);
@@ -368,7 +383,7 @@ TEST(LogCleanTest, FileTruncatedDuringTheCopyIsNotCleaned) {
   EXPECT_EQ(rig.Recovered(files.large->id()), TestText(20'000, 2).substr(0, 100));
 }
 
-TEST(LogCleanTest, AppendsContinueDuringTheCopy) {
+TEST(MoveFramesTest, AppendsContinueDuringTheCopy) {
   CleanRig rig;
   const TwoFiles files(rig);
   rig.device.Hold(Command::kRead);

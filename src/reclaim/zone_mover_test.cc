@@ -1,4 +1,4 @@
-#include "reclaim/extent_mover.h"
+#include "reclaim/zone_mover.h"
 
 #include <gtest/gtest.h>
 
@@ -147,8 +147,15 @@ class OneFile final : public MovableFiles {
   const std::shared_ptr<const FileRecord> file_;
 };
 
+class NoDeletedLogs final : public DeletedLogs {
+ public:
+  std::vector<std::shared_ptr<FramedFile>> All() const override { return {}; }
+  Status WithFile(FileId, const std::function<Status()>& body) override { return body(); }
+  Status Settle(const std::vector<Extent>&) override { return {}; }
+};
+
 // An extent may be as long as a zone, and an unmount waits for the mover.
-TEST(ExtentMoverTest, AStopEndsTheReadingOfALongExtent) {
+TEST(ZoneMoverTest, AStopEndsTheReadingOfALongExtent) {
   constexpr std::uint64_t kBlocks = 4096;  // 16 pieces
   ZoneTestRig rig(TestGeometry(4, kBlocks));
   rig.Mount();
@@ -159,9 +166,19 @@ TEST(ExtentMoverTest, AStopEndsTheReadingOfALongExtent) {
   extents->front().crc = Crc32c(rig.Bytes(kBlocks));
   const ZoneId zone = rig.ZoneOf(extents->front());
   OneFile files(File(*extents));
-  ExtentMover mover(rig.device, *rig.zones, *rig.sink, files);
+  LogStore logs;
+  NoDeletedLogs deleted;
+  std::atomic<std::uint64_t> cleaned{0};
+  ZoneMover mover({.device = rig.device,
+                   .zones = *rig.zones,
+                   .files = files,
+                   .logs = logs,
+                   .deleted = deleted,
+                   .sink = *rig.sink,
+                   .log_sink = *rig.sink,
+                   .cleaned = cleaned});
   const std::uint64_t before = rig.device.count(FaultyDevice::Command::kRead);
-  const Status moved = mover.MoveOut(zone, [&](std::chrono::nanoseconds) { mover.Stop(); });
+  const Status moved = mover.MoveExtents(zone, [&](std::chrono::nanoseconds) { mover.Stop(); });
   ASSERT_FALSE(moved.ok());
   EXPECT_EQ(moved.error().code(), Code::kShutdown);
   EXPECT_EQ(rig.device.count(FaultyDevice::Command::kRead), before + 1);

@@ -1,5 +1,4 @@
-// The access of reclaim to the committed files of a volume, which implements it: the same for data that is moved between
-// zones (reclaim/extent_mover.h) and for frames that are copied out of a log zone (reclaim/log_clean.h).
+// The access of reclaim to the committed files of a volume, which implements it.
 //
 // Threads: called by the thread that empties a zone.
 #pragma once
@@ -14,23 +13,19 @@
 
 namespace zenfs {
 
-class CommittedFiles {
+class MovableFiles {
  public:
-  virtual ~CommittedFiles() = default;
+  virtual ~MovableFiles() = default;
 
+  // Returns the committed files with extents in the zone.
+  virtual std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const = 0;
   // Runs `body` with the committed record of the file, while no other action changes the file. Must not wait for
   // threads that may wait for space. Errors: those of `body`; kBusy if the file is in use or deleted.
   [[nodiscard]] virtual Status WithFile(FileId id, const std::function<Status(const FileRecord&)>& body) = 0;
-  // Flushes the device's cache, then commits.
-  [[nodiscard]] virtual Status CommitMoved(std::vector<Edit> edits) = 0;
   // Returns kNoSpace if a commit of this number of further extents would be refused. Called before copying.
   [[nodiscard]] virtual Status CheckRoomForExtents(std::size_t extents) const = 0;
-};
-
-class MovableFiles : public CommittedFiles {
- public:
-  // Returns the committed files with extents in the zone.
-  virtual std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId zone) const = 0;
+  // Flushes the device's cache, then commits.
+  [[nodiscard]] virtual Status CommitMoved(std::vector<Edit> edits) = 0;
   // Gives the file's new extents to its open handles. Called within WithFile, while the old and the new zones are
   // pinned. Returns false if a writer keeps the old extents and may commit them again.
   virtual bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) = 0;
