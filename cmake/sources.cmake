@@ -313,9 +313,6 @@ set(ZENFS_SOURCES_volume
   volume/aux_directory.cc
   volume/aux_marker.cc
   volume/aux_volume.cc
-  volume/check_extents.cc
-  volume/check_metadata.cc
-  volume/check_paths.cc
   volume/check_volume.cc
   volume/commit_effects.cc
   volume/commit_path.cc
@@ -324,7 +321,6 @@ set(ZENFS_SOURCES_volume
   volume/finding.cc
   volume/file_opener.cc
   volume/foreign.cc
-  volume/format_two_devices.cc
   volume/format_volume.cc
   volume/invalid_blocks.cc
   volume/live_state.cc
@@ -357,9 +353,6 @@ set(ZENFS_SOURCES_volume
   volume/recovery.cc
   volume/relocation.cc
   volume/scrub.cc
-  volume/scrub_files.cc
-  volume/scrub_logs.cc
-  volume/scrub_metadata.cc
   volume/shared_buffers.cc
   volume/sync_block_recovery.cc
   volume/volume.cc

@@ -11,7 +11,7 @@
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
 #include "volume/aux_marker.h"
-#include "volume/format_two_devices.h"
+#include "volume/format_volume.h"
 
 namespace zenfs {
 namespace {

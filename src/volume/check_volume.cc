@@ -1,25 +1,41 @@
 #include "volume/check_volume.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <concepts>
 #include <map>
+#include <optional>
+#include <ranges>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/counted.h"
 #include "base/crc32c.h"
+#include "base/status.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
 #include "device/guarded_device.h"
 #include "device/presence.h"
 #include "device/read_only_view.h"
 #include "device/remembered_holes.h"
+#include "device/zoned_device.h"
+#include "format/superblock.h"
 #include "metalog/follower.h"
+#include "metalog/metadata_scan.h"
+#include "metalog/metazones.h"
 #include "metalog/probe.h"
-#include "volume/check_extents.h"
-#include "volume/check_metadata.h"
-#include "volume/check_paths.h"
+#include "metalog/reconstruct.h"
+#include "metalog/replay.h"
+#include "model/state.h"
+#include "volume/file_names.h"
 #include "volume/log_losses.h"
 #include "volume/pair_proof.h"
 #include "volume/places.h"
@@ -31,6 +47,272 @@
 
 namespace zenfs {
 namespace {
+
+// --- metadata zones ---
+
+void AddFinding(CheckReport& out, Severity severity, std::string text, ZoneId zone, DeviceOffset offset) {
+  out.findings.Add({severity, std::move(text), zone, offset});
+}
+
+// A generation newer than the replayed one may exist and be unreadable, or may be gone.
+Status AddDoubt(ZonedDevice& device, const Superblock& superblock, const MetadataScan& scan,
+                std::uint64_t generation, CheckReport& out) {
+  const Geometry& geometry = device.geometry();
+  const Result<Replayed> replayed =
+      scan.flaws.empty() ? Fail(Code::kNotFound, "") : Replay(device, superblock);
+  if (replayed && replayed->doubt) {
+    AddFinding(out, Severity::kError,
+               *replayed->doubt + ", or discard those commits with zenfs check --repair",
+               replayed->doubtful_zone, geometry.ZoneStart(replayed->doubtful_zone));
+  } else if (scan.EndsInSwitch(generation)) {
+    const MetadataFrame& last =
+        std::ranges::find(scan.generations, generation, &ScannedGeneration::generation)->frames.back();
+    AddFinding(
+        out, Severity::kWarning,
+        fmt::format(
+            "metadata zone {}, byte {}: a log switch began after commit {}, but the next generation is "
+            "missing: it was never written, or it is lost",
+            last.zone.value, last.at, last.last_sequence),
+        last.zone, geometry.ZoneStart(last.zone) + last.at);
+  }
+  return {};
+}
+
+// For a log that was replayed. `chain`: the zones of `generation`, the newest complete generation, which was written in `copies`
+// zones at a time. Errors: those of a zone report.
+[[nodiscard]] Status CheckMetadataZones(ZonedDevice& device, const Superblock& superblock,
+                                        std::uint64_t generation, std::span<const ZoneId> chain,
+                                        std::uint32_t copies, CheckReport& out) {
+  if (copies < CopiesOf(superblock, device.geometry())) {
+    AddFinding(
+        out, Severity::kWarning,
+        fmt::format(
+            "the metadata log has one copy: too few metadata zones were good for a second one; the loss of "
+            "metadata zone {} would cost the volume",
+            fmt::join(chain | std::views::transform(&ZoneId::value), ", ")),
+        chain.front(), device.geometry().ZoneStart(chain.front()));
+  }
+  ZENFS_ASSIGN_OR_RETURN(const MetadataScan scan, ScanMetadata(device, superblock));
+  ZENFS_RETURN_IF_ERROR(AddDoubt(device, superblock, scan, generation, out));
+  for (const MetadataFlaw& flaw : scan.flaws) {
+    const DeviceOffset offset = device.geometry().ZoneStart(flaw.zone) + flaw.at;
+    const bool in_use = std::ranges::find(chain, flaw.zone) != chain.end();
+    if (flaw.whole_in && std::ranges::find(chain, *flaw.whole_in) != chain.end()) {
+      AddFinding(
+          out, Severity::kWarning,
+          FlawText(flaw) + "; the next read-write mount writes both copies anew, if other zones are good",
+          flaw.zone, offset);
+    } else if (flaw.kind == MetadataFlaw::Kind::kOffline) {
+      AddFinding(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
+    } else if (!in_use) {
+      // A log switch that was interrupted by a power loss leaves such zones; so does the reset of an old generation.
+      AddFinding(out, Severity::kNote, FlawText(flaw) + "; the zone is not in use", flaw.zone, offset);
+    } else if (flaw.kind == MetadataFlaw::Kind::kTail) {
+      AddFinding(out, Severity::kWarning, FlawText(flaw), flaw.zone, offset);
+    } else {
+      const bool copy = flaw.kind == MetadataFlaw::Kind::kSuperblock;
+      AddFinding(out, Severity::kError,
+                 FlawText(flaw) + (copy ? "; zenfs check --repair rewrites all copies" : ""), flaw.zone,
+                 offset);
+    }
+  }
+  return {};
+}
+
+// For a log whose replay failed with `error`: reports the damage, what can be rebuilt, and what is lost. Errors: those of a
+// zone report; kNotSupported.
+[[nodiscard]] Status ExplainLog(ZonedDevice& device, const Superblock& superblock, const Error& error,
+                                CheckReport& out) {
+  ZENFS_ASSIGN_OR_RETURN(const MetadataScan scan, ScanMetadata(device, superblock));
+  Finding whole{Severity::kError, error.ToString()};
+  const auto first = std::ranges::find_if(
+      scan.flaws, [](const MetadataFlaw& flaw) { return flaw.kind != MetadataFlaw::Kind::kTail; });
+  if (first != scan.flaws.end()) {
+    whole.zone = first->zone;
+    whole.offset = device.geometry().ZoneStart(first->zone) + first->at;
+  }
+  out.findings.Add(std::move(whole));
+  for (const MetadataFlaw& flaw : scan.flaws) {
+    AddFinding(out, flaw.kind == MetadataFlaw::Kind::kTail ? Severity::kWarning : Severity::kError,
+               FlawText(flaw), flaw.zone, device.geometry().ZoneStart(flaw.zone) + flaw.at);
+  }
+  const Result<Reconstructed> found = Reconstruct(device, superblock, scan);
+  if (!found && found.error().code() == Code::kNotSupported) return Fail(found.error());
+  if (found) {
+    out.findings.Add({Severity::kNote,
+                      fmt::format("zenfs check --repair can repair this: {}", ReconstructionText(*found))});
+  } else {
+    out.findings.Add({Severity::kError, found.error().ToString()});
+  }
+  out.has_state = false;
+  return {};
+}
+
+// For a device without a valid copy of the superblock; `error` is that of ProbeSuperblock.
+[[nodiscard]] Result<CheckReport> ExplainSuperblocks(ZonedDevice& device, const Error& error) {
+  CheckReport out;
+  out.has_state = false;
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<SuperblockCopy> copies, ScanSuperblocks(device));
+  for (const SuperblockCopy& copy : copies) {
+    // Data zones and log zones hold no copy: their first block has no superblock magic.
+    if (copy.superblock || copy.superblock.error().code() == Code::kNotFound) continue;
+    AddFinding(
+        out, Severity::kError,
+        fmt::format("metadata zone {}, byte 0: {}", copy.zone.value, copy.superblock.error().ToString()),
+        copy.zone, device.geometry().ZoneStart(copy.zone));
+  }
+  if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(device)) {
+    AddFinding(out, Severity::kError,
+               fmt::format(
+                   "no copy of the superblock is valid, but the one in metadata zone {} has a single flipped "
+                   "bit: zenfs check --repair corrects it",
+                   corrected->zone.value),
+               corrected->zone, device.geometry().ZoneStart(corrected->zone));
+    return out;
+  }
+  out.findings.Add(
+      {Severity::kError,
+       fmt::format("no copy of the superblock is valid ({}): without one, no data on the device can be "
+                   "verified; restore from a backup",
+                   error.ToString())});
+  return out;
+}
+
+// --- names and extents ---
+
+struct CheckContext {
+  ZonedDevice& device;
+  const Superblock& superblock;
+  std::span<const ZoneId> metadata_zones;
+  const State& state;
+  std::span<const ZoneInfo> report;
+  const FileNames& names;
+  CheckReport& out;
+
+  // Calls `text` only if the finding is kept.
+  void Add(Severity severity, const std::invocable auto& text, std::optional<ZoneId> zone = std::nullopt,
+           std::optional<DeviceOffset> offset = std::nullopt, FileId file = kNoFile) {
+    out.findings.Add(severity, [&] {
+      FileNames::Paths paths = names.PathsOf(file);
+      return Finding{severity, text(), zone, offset, std::move(paths.whole), paths.others};
+    });
+  }
+  void Add(Severity severity, std::string text, std::optional<ZoneId> zone = std::nullopt,
+           std::optional<DeviceOffset> offset = std::nullopt, FileId file = kNoFile) {
+    Add(severity, [&] { return std::move(text); }, zone, offset, file);
+  }
+};
+
+constexpr std::size_t kLongPathsNamed = 3;
+constexpr std::size_t kPathStartBytes = 60;
+
+// "/a/b/c...": the first bytes of the path of a name in `directory`. The path is longer than that.
+std::string StartOfPath(const State& state, FileId directory, std::string_view name) {
+  std::vector<std::string_view> names{name};
+  while (directory != kRootDirectory) {
+    const Directory& at = *state.FindDirectory(directory);
+    names.push_back(at.name);
+    directory = at.parent;
+  }
+  std::string path;
+  for (; path.size() < kPathStartBytes; names.pop_back()) path.append("/").append(names.back());
+  return path.substr(0, kPathStartBytes) + "...";
+}
+
+// Paths longer than kMaxPathBytes, which only an earlier version or a foreign program makes. Adds at most one warning.
+void CheckPaths(CheckContext& context) {
+  const State& state = context.state;
+  std::uint64_t count = 0;
+  std::size_t longest = 0;
+  std::size_t named = 0;
+  std::string starts;
+  std::vector<std::pair<FileId, std::size_t>> pending{{kRootDirectory, 0}};  // with the bytes of the path
+  while (!pending.empty()) {
+    const auto [directory, bytes] = pending.back();
+    pending.pop_back();
+    for (const auto& [name, id] : state.FindDirectory(directory)->entries) {
+      const std::size_t path = bytes + (bytes == 0 ? 0 : 1) + name.size();
+      if (state.FindDirectory(id) != nullptr) pending.emplace_back(id, path);
+      if (path <= kMaxPathBytes) continue;
+      ++count;
+      longest = std::max(longest, path);
+      if (bytes > kMaxPathBytes || named == kLongPathsNamed)
+        continue;  // what is below a named one goes unnamed
+      starts += (named++ == 0 ? "" : ", ") + StartOfPath(state, directory, name);
+    }
+  }
+  if (count == 0) return;
+  context.Add(
+      Severity::kWarning,
+      fmt::format(
+          "{} a path of more than {} bytes, the longest has {}: {}; list, dump and backup leave them out "
+          "unless they begin at a directory on the way; zenfs rename can move it up",
+          count == 1 ? "1 name has" : fmt::format("{} have", Counted(count, "name")), kMaxPathBytes, longest,
+          starts));
+}
+
+struct Placed {
+  FileId file;
+  Extent extent;
+};
+
+void CheckOne(CheckContext& context, const Placed& placed) {
+  const Geometry& geometry = context.device.geometry();
+  const Extent& extent = placed.extent;
+  const auto complain = [&](std::optional<ZoneId> zone, std::string_view what) {
+    const auto text = [&] {
+      return fmt::format("{}: the extent at file offset {}, {} bytes at device byte {}, {}",
+                         context.names.Describe(placed.file), extent.file_offset, extent.length,
+                         extent.place.value, what);
+    };
+    context.Add(Severity::kError, text, zone, extent.place, placed.file);
+  };
+  if (extent.place.value >= geometry.size_bytes())
+    return complain(std::nullopt, "lies beyond the end of the device");
+  const ZoneId id = geometry.ZoneOf(extent.place);
+  const ZoneInfo& zone = context.report[id.value];
+  if (!IsMultiple(extent.place.value, geometry.block_size))
+    complain(id, "does not begin on a block boundary");
+  if (extent.length > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
+  const std::uint64_t end = extent.place - zone.start + RoundUp(extent.length, geometry.block_size);
+  if (end > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
+  if (zone.condition == ZoneCondition::kOffline) return complain(id, "is lost: its zone is offline");
+  if (end > zone.WrittenBytes()) complain(id, "reaches beyond the write pointer of its zone");
+  const std::span<const ZoneId> metadata = context.metadata_zones;
+  if (std::ranges::find(metadata, id) != metadata.end()) complain(id, "lies in a metadata zone");
+  if (context.state.log_zones().contains(id)) complain(id, "lies in a log zone");
+}
+
+// Each extent lies in the written part of a zone that may hold data, and overlaps no other.
+void CheckExtents(CheckContext& context) {
+  std::vector<Placed> all;
+  for (const auto& [id, record] : context.state.files()) {
+    for (const Extent& extent : record->extents) all.push_back({id, extent});
+  }
+  std::ranges::sort(all, {}, [](const Placed& p) { return p.extent.place; });
+  const std::uint32_t block = context.device.geometry().block_size;
+  std::uint64_t occupied_to = 0;
+  FileId occupier;
+  for (const Placed& placed : all) {
+    CheckOne(context, placed);
+    if (placed.extent.place.value < occupied_to) {
+      const auto text = [&] {
+        return fmt::format("{}: the extent at file offset {} overlaps one of {}",
+                           context.names.Describe(placed.file), placed.extent.file_offset,
+                           context.names.Describe(occupier));
+      };
+      context.Add(Severity::kError, text, context.device.geometry().ZoneOf(placed.extent.place),
+                  placed.extent.place, placed.file);
+    }
+    const std::uint64_t end = RoundUp(placed.extent.place.value + placed.extent.length, block);
+    if (end > occupied_to) occupier = placed.file;
+    occupied_to = std::max(occupied_to, end);
+    context.out.data_bytes += RoundUp(placed.extent.length, block);
+  }
+  context.out.extents = all.size();
+}
+
+// --- all of it ---
 
 constexpr std::uint64_t kReadBytes = 1 << 20;
 // How often a check is repeated because the volume was written meanwhile.

@@ -6,6 +6,8 @@
 
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
+#include "device/forwarding_device.h"
+#include "device/joined_device.h"
 #include "metalog/log_fingerprint.h"
 #include "metalog/metalog.h"
 #include "metalog/metazones.h"
@@ -145,6 +147,18 @@ Status WriteLogDevice(ZonedDevice& device, const FormatOptions& options, const S
   return WritePairRecord(device, superblock, pair);
 }
 
+constexpr std::size_t kSuperblockCopies = 2;
+
+Result<ZoneId> FirstLogZone(ZonedDevice& logs) {
+  ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report, ReportAll(logs));
+  const std::vector<ZoneInfo> usable = UsableZones(logs.geometry(), report);
+  const std::size_t needed = kSuperblockCopies + kFewestLogZones;
+  if (usable.size() >= needed) return ZoneId(usable[kSuperblockCopies - 1].id.value + 1);
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: {} usable sequential zones; a device for logs needs at least {}", logs.name(),
+                          usable.size(), needed));
+}
+
 }  // namespace
 
 std::vector<ZoneInfo> UsableZones(const Geometry& geometry, std::span<const ZoneInfo> report) {
@@ -239,6 +253,17 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
     result.free_bytes += zone.capacity;
   }
   return result;
+}
+
+Result<FormatReport> FormatTwoDevices(const TwoDevices& devices, FormatOptions options) {
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId first, FirstLogZone(devices.logs));
+  ZENFS_ASSIGN_OR_RETURN(const auto joined,
+                         JoinDevices(std::make_unique<ForwardingDevice>(devices.main),
+                                     std::make_unique<ForwardingDevice>(devices.logs), first));
+  options.log_device = &devices.logs;
+  options.main_name = devices.main_name;
+  options.log_device_name = devices.logs_name;
+  return FormatVolume(*joined, options);
 }
 
 }  // namespace zenfs

@@ -59,4 +59,18 @@ struct MetadataPlan {
 // kNotSupported if too many of the first zones are offline or read-only.
 [[nodiscard]] Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& options);
 
+// mkfs for a volume whose logs are on a second device.
+struct TwoDevices {
+  ZonedDevice& main;
+  ZonedDevice& logs;
+  std::string main_name;  // URIs, which each device gets for the other
+  std::string logs_name;
+};
+
+// Makes a file system on `main`, and what its mounts need on `logs`. Both are open exclusively; neither is written before
+// all checks have passed. The first two usable zones of `logs` get a superblock and the key of the pair, the zones behind them become log zones.
+// A crash in between leaves `main` without a file system, or with one whose log device is complete.
+// Errors: those of FormatVolume and JoinDevices; kInvalidArgument if `logs` has too few zones.
+[[nodiscard]] Result<FormatReport> FormatTwoDevices(const TwoDevices& devices, FormatOptions options);
+
 }  // namespace zenfs

@@ -9,7 +9,7 @@
 #include "device/joined_device.h"
 #include "testing/faulty_device.h"
 #include "testing/random_bytes.h"
-#include "volume/format_two_devices.h"
+#include "volume/format_volume.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs::volume_log_device_test {

@@ -5,7 +5,7 @@
 #include "discovery/volume_device.h"
 #include "rocksdb/convenience.h"
 #include "volume/check_volume.h"
-#include "volume/format_two_devices.h"
+#include "volume/format_volume.h"
 
 namespace zenfs {
 

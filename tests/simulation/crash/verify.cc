@@ -7,7 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "testing/split_device.h"
-#include "volume/format_two_devices.h"
+#include "volume/format_volume.h"
 #include "volume/shared_buffers.h"
 
 namespace zenfs {
