@@ -10,15 +10,15 @@ namespace {
 // Drives of large zones have 14 active ones, or 128 open ones (disks); those of small zones have 384 of 96 MiB.
 constexpr std::uint32_t kManyActive = 128;
 constexpr std::uint64_t kSmallZone = 128 << 20;
-// A flush makes up to 550 MiB of tables a second, which is the bandwidth of 20 of the 40 zones that such a drive writes at once.
-constexpr std::uint32_t kZones = 24;
+// As many as such a drive writes at once. Flushes of a fast host fill all of its bandwidth.
+constexpr std::uint32_t kZones = 40;
 // Eight groups of zones, one for each lifetime and writer, find slots; and they are a small part of the device.
 constexpr std::uint32_t kGroups = 8;
-constexpr std::uint32_t kLeastGroupsOfDevice = 32;
+constexpr std::uint32_t kLeastGroupsOfDevice = 24;
 
-// A database writes its log once and its data more often, so half as many zones are enough. A volume keeps three groups from
+// A database writes its log once and its data more often, so fewer zones are enough. A volume keeps three groups from
 // data: that which the log writes, the next one, and the headroom.
-constexpr std::uint32_t kLogZones = 12;
+constexpr std::uint32_t kLogZones = 16;
 constexpr std::uint32_t kLeastLogGroupsOfDevice = 64;
 constexpr std::uint32_t kLeastLogGroupsOfSlots = 8;
 

@@ -28,13 +28,13 @@ TEST(DefaultSpreadTest, OnlyDrivesOfManySmallZonesSpread) {
   EXPECT_EQ(SpreadOn(DeviceOf(40'000, 64, 14)), 1U) << "few active zones";
   EXPECT_EQ(SpreadOn(DeviceOf(74'000, 256, 128)), 1U) << "a disk";
   EXPECT_EQ(SpreadOn(DeviceOf(1000, 16, 0)), 1U) << "no limit";
-  EXPECT_EQ(SpreadOn(DeviceOf(40'000, 128, 384)), 24U);
-  EXPECT_EQ(SpreadOn(DeviceOf(256, 128, 384)), 8U) << "a small device";
+  EXPECT_EQ(SpreadOn(DeviceOf(40'000, 128, 384)), 40U);
+  EXPECT_EQ(SpreadOn(DeviceOf(256, 128, 384)), 10U) << "a small device";
   EXPECT_EQ(SpreadOn(DeviceOf(16, 128, 384)), 1U);
 }
 
 TEST(DefaultSpreadTest, LogsHaveGroupsOfZonesOnlyThereAndSmallOnesOnSmallDevices) {
-  EXPECT_EQ(LogGroup(DeviceOf(9'936, 128, 384)), 12U);
+  EXPECT_EQ(LogGroup(DeviceOf(9'936, 128, 384)), 16U);
   EXPECT_EQ(LogGroup(DeviceOf(256, 128, 384)), 4U);
   EXPECT_EQ(LogGroup(DeviceOf(127, 128, 384)), 1U);
   EXPECT_EQ(LogGroup(DeviceOf(9'936, 2048, 384)), 1U);
@@ -44,7 +44,7 @@ TEST(DefaultSpreadTest, LogsHaveGroupsOfZonesOnlyThereAndSmallOnesOnSmallDevices
   pair.log_zones = 8;
   EXPECT_EQ(LogGroup(pair), 1U) << "a second device";
   const Geometry drive = DeviceOf(9'936, 128, 384);
-  EXPECT_EQ(PlanSlots(drive, "device")->data, 384U - 4 - 11) << "a slot for each zone of a group";
+  EXPECT_EQ(PlanSlots(drive, "device")->data, 384U - 4 - 15) << "a slot for each zone of a group";
 }
 
 TEST(DefaultSpreadTest, AZoneIsFilledInSixteenTurnsAtLeast) {
