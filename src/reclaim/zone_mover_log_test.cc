@@ -157,6 +157,38 @@ TEST(MoveFramesTest, FileLargerThanOnePieceIsCleanedWhole) {
   EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), text.size());
 }
 
+// An unmount waits for the mover.
+TEST(MoveFramesTest, AStopEndsTheMoveAfterOnePiece) {
+  WalRig rig(TestGeometry(16, 512));
+  rig.Mount();
+  LogStore logs;
+  const auto sink = MakeZoneExtentSink(*rig.zones);
+  const auto file = rig.NewFile();
+  logs.Add(file);
+  const std::string text = TestText(2'900'001, 7);
+  ASSERT_TRUE(file->Append(AsBytes(text)).ok());
+  ASSERT_TRUE(file->Sync().ok());
+  const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
+  RigFiles files(rig);
+  RigDeletedLogs deleted(rig);
+  std::atomic<std::uint64_t> moved{0};
+  ZoneMover mover({.device = rig.device,
+                   .zones = *rig.zones,
+                   .files = files,
+                   .logs = logs,
+                   .deleted = deleted,
+                   .sink = *sink,
+                   .log_sink = *sink,
+                   .cleaned = moved});
+  const Status ended = mover.MoveFrames({&last, 1}, [&](std::chrono::nanoseconds) { mover.Stop(); });
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().code(), Code::kShutdown);
+  EXPECT_GT(moved, 0U);
+  EXPECT_LE(moved, (1U << 20) + (256U << 10)) << "a piece, or a frame";
+  EXPECT_EQ(WalRig::Content(*file), text);
+  EXPECT_EQ(rig.Recovered(file->id()), text);
+}
+
 // Each round begins inside the last block of the round before.
 TEST(MoveFramesTest, CleanedExtentsHaveChecksumsAlsoAfterACut) {
   CleanRig rig;
