@@ -50,6 +50,8 @@ function(zenfs_add_cli_tests)
   add_executable(zenfs_running_program ${PROJECT_SOURCE_DIR}/tests/cli/running_program.cc)
   target_link_libraries(zenfs_running_program PRIVATE zenfs_running_library)
   target_link_options(zenfs_running_program PRIVATE LINKER:--audit=$<TARGET_FILE:zenfs_running_library>)
+  add_executable(zenfs_running_static ${PROJECT_SOURCE_DIR}/tests/cli/running_program.cc ${PROJECT_SOURCE_DIR}/tests/cli/running_library.cc)
+  set_target_properties(zenfs_running_static PROPERTIES ENABLE_EXPORTS ON UNITY_BUILD OFF)
   target_compile_definitions(zenfs_cli_test PRIVATE
     ZENFS_DOCS="${PROJECT_SOURCE_DIR}/docs" TESTED_LIBRARY="$<TARGET_FILE:zenfs_running_library>")
   add_dependencies(zenfs_cli_test zenfs_running_library)
@@ -59,7 +61,8 @@ function(zenfs_add_cli_tests)
 
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
   zenfs_python_test(cli_doctor tests/cli/doctor_test.py ENVIRONMENT ${environment}
-    RUNNING_LIBRARY=$<TARGET_FILE:zenfs_running_library> RUNNING_PROGRAM=$<TARGET_FILE:zenfs_running_program>)
+    RUNNING_LIBRARY=$<TARGET_FILE:zenfs_running_library> RUNNING_PROGRAM=$<TARGET_FILE:zenfs_running_program>
+    STATIC_PROGRAM=$<TARGET_FILE:zenfs_running_static>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
           buffers_test.py advise_test.py outputs_test.py)

@@ -106,13 +106,30 @@ std::string VersionWanted(const ProgramLook& look) {
   return found == look.found.end() ? "" : found->version;
 }
 
+const char* NameOf(RocksDbLook::Place place) {
+  switch (place) {
+    case RocksDbLook::Place::kShared: return "dynamically";
+    case RocksDbLook::Place::kVisible: return "statically";
+    case RocksDbLook::Place::kHidden: return "hidden";
+    case RocksDbLook::Place::kArchive: break;
+  }
+  return "in an archive";
+}
+
 std::string Describe(const RocksDbLook& found) {
   const std::string version = found.version.empty() ? "RocksDB" : "RocksDB " + found.version;
   switch (found.place) {
-    case RocksDbLook::Place::kShared: return fmt::format("{} in {}: ZenFS reaches it", version, found.object);
+    case RocksDbLook::Place::kShared:
+      return fmt::format("{} in {}: ZenFS reaches it ({} std::string, {} RTTI)", version, found.object,
+                         found.new_strings ? "new" : "old", found.rtti ? "with" : "no");
     case RocksDbLook::Place::kArchive:
       return fmt::format("{} in {}: ZenFS reaches it if its native library is unpacked", version,
                          found.object);
+    case RocksDbLook::Place::kVisible:
+      return fmt::format(
+          "{} in {}, linked statically with visible symbols: a default device does not reach it; by an "
+          "option of the program (env=zenfs://...) a preloaded ZenFS may ({} std::string, {} RTTI)",
+          version, found.object, found.new_strings ? "new" : "old", found.rtti ? "with" : "no");
     case RocksDbLook::Place::kHidden: break;
   }
   return fmt::format("{} in {}, linked statically or hidden: ZenFS does not reach it", version, found.object);
@@ -232,9 +249,14 @@ class DoctorAction : public Action {
     const std::string advice = Advice(look, plugin ? *plugin : "");
     if (json_) {
       Json found = Json::array();
-      for (const RocksDbLook& one : look.found)
-        found.push_back(
-            {{"object", one.object}, {"version", one.version}, {"reached", one.can_be_reached()}});
+      for (const RocksDbLook& one : look.found) {
+        found.push_back({{"object", one.object},
+                         {"version", one.version},
+                         {"reached", one.can_be_reached()},
+                         {"linked", NameOf(one.place)},
+                         {"new_strings", one.new_strings},
+                         {"rtti", one.rtti}});
+      }
       console.PrintJson(Json{{"program", look.path},
                              {"rocksdb", std::move(found)},
                              {"plugin", plugin ? *plugin : ""},

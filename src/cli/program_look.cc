@@ -24,6 +24,9 @@ constexpr std::size_t kInterpreterMax = 254;
 // The name of a property, which every RocksDB has, and its default file system, which those export that can be reached.
 constexpr std::string_view kTrace = "num-immutable-mem-table-flushed";
 constexpr std::string_view kDefaultEnv = "_ZN7rocksdb3Env7DefaultEv";
+// What those of them have that are built with the newer std::string, and with type information (cmake/rocksdb.cmake).
+constexpr std::string_view kWithNewStrings = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+constexpr std::string_view kWithRtti = "_ZTIN7rocksdb10FileSystemE";
 constexpr std::string_view kJar = "rocksdbjni-";
 constexpr std::string_view kNativeLibrary = "librocksdbjni-linux64.so";
 
@@ -106,15 +109,20 @@ class Look {
   }
 
  private:
-  // Nobody reaches a RocksDB in a program, also if that exports it.
   Status LookInto(const ElfFile& elf, bool is_library) {
     ZENFS_ASSIGN_OR_RETURN(const bool found, elf.HasConstant(kTrace, bytes_left_));
     if (!found) return {};
-    if (is_library && elf.FindExport(kDefaultEnv)) {
+    if (!elf.FindExport(kDefaultEnv)) {
+      Add(elf.file(), "", RocksDbLook::Place::kHidden);
+      return {};
+    }
+    if (is_library) {
       Add(elf.file(), VersionOfLibrary(elf), RocksDbLook::Place::kShared);
     } else {
-      Add(elf.file(), "", RocksDbLook::Place::kHidden);
+      Add(elf.file(), "", RocksDbLook::Place::kVisible);
     }
+    look_.found.back().new_strings = elf.FindExport(kWithNewStrings).has_value();
+    look_.found.back().rtti = elf.FindExport(kWithRtti).has_value();
     return {};
   }
 

@@ -16,15 +16,19 @@ namespace zenfs {
 struct RocksDbLook {
   enum class Place {
     kShared,   // a library that exports RocksDB's functions
-    kHidden,   // a library or program that does not: linked statically
+    kVisible,  // a program that is linked statically and exports them: its own come first, so a default device does not reach it
+    kHidden,   // a library or program that exports none: linked statically
     kArchive,  // a library in an archive: of Java
   };
 
   std::string object;   // path of the file that contains it
   std::string version;  // "7.8.3"; empty if unknown
   Place place = Place::kHidden;
+  // If it exports its functions: what the plugin must be built for.
+  bool new_strings = false;  // the ABI of std::string since C++11
+  bool rtti = false;         // has type information
 
-  bool can_be_reached() const { return place != Place::kHidden; }
+  bool can_be_reached() const { return place == Place::kShared || place == Place::kArchive; }
 };
 
 struct ProgramLook {

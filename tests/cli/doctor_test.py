@@ -12,6 +12,7 @@ import cli_case
 from cli_case import CliCase
 
 PROGRAM = os.environ["RUNNING_PROGRAM"]
+STATIC = os.environ["STATIC_PROGRAM"]
 LIBRARY = os.path.realpath(os.environ["RUNNING_LIBRARY"])
 TIB = 1 << 40
 
@@ -45,7 +46,8 @@ class ForeignPrograms(DoctorCase):
 
     def test_no_code_of_a_library_runs(self):
         found = json.loads(self.doctor(LIBRARY, "--json").out)
-        self.assertEqual(found["rocksdb"], [{"object": LIBRARY, "version": "7.9.2", "reached": True}])
+        self.assertEqual(found["rocksdb"], [{"object": LIBRARY, "version": "7.9.2", "reached": True, "linked": "dynamically",
+                                             "new_strings": False, "rtti": False}])
         self.assert_nothing_ran()
 
     def test_a_version_that_the_file_does_not_name_is_unknown(self):
@@ -53,6 +55,14 @@ class ForeignPrograms(DoctorCase):
         outcome = self.doctor(copy)
         self.assertIn(f"RocksDB in {copy}: ZenFS reaches it", outcome.out)
         self.assertIn("its version is not known", outcome.out)
+        self.assert_nothing_ran()
+
+    def test_a_static_program_with_visible_symbols_is_told_from_a_hidden_one(self):
+        outcome = self.doctor(STATIC)
+        self.assertEqual(outcome.status, 1)
+        self.assertIn("linked statically with visible symbols: a default device does not reach it", outcome.out)
+        self.assertIn("old std::string, no RTTI", outcome.out)
+        self.assertEqual(json.loads(self.doctor(STATIC, "--json").out)["rocksdb"][0]["linked"], "statically")
         self.assert_nothing_ran()
 
     def test_the_jars_among_the_arguments_are_looked_at(self):
