@@ -27,8 +27,11 @@ std::uint32_t Processors() {
 }
 
 // The capacity that most zones have, and how many can be used.
-void AddZones(std::span<const ZoneInfo> usable, AdviceInput& input) {
-  if (usable.empty()) return;
+[[nodiscard]] Status AddZones(std::span<const ZoneInfo> usable, AdviceInput& input) {
+  if (usable.size() < kFewestUsableZones) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: {} usable zones, and ZenFS needs at least {}",
+                                                    input.device, usable.size(), kFewestUsableZones));
+  }
   std::map<std::uint64_t, std::uint32_t> by_capacity;
   for (const ZoneInfo& zone : usable) ++by_capacity[zone.capacity];
   input.zone_capacity =
@@ -38,6 +41,7 @@ void AddZones(std::span<const ZoneInfo> usable, AdviceInput& input) {
   input.metadata_copies = metadata.copies;
   input.kept_zones =
       metadata.zones + LogShareOn(input.geometry).needs + HeadroomZonesOn(input.geometry, metadata.zones);
+  return {};
 }
 
 class AdviseAction : public Action {
@@ -61,7 +65,7 @@ class AdviseAction : public Action {
                       .geometry = named.device->geometry(),
                       .memory = memory_ != 0 ? memory_ : UsualMemory(),
                       .jobs = jobs_ != 0 ? jobs_ : Processors()};
-    AddZones(UsableZones(input.geometry, zones), input);
+    ZENFS_RETURN_IF_ERROR(AddZones(UsableZones(input.geometry, zones), input));
     ZENFS_ASSIGN_OR_RETURN(const std::vector<AdvisedOption> options, Advise(input));
     Print(options, console);
     return 0;

@@ -22,8 +22,6 @@
 namespace zenfs {
 namespace {
 
-// The minimum: metadata zones, the log's zones, and one or two data zones.
-constexpr std::size_t kUsableZonesMin = 8;
 constexpr std::uint64_t kCapacityMin = 64 << 10;
 constexpr std::uint32_t kMetadataZonesMin = 3;
 // For the size of the metadata: one file of 128 metadata bytes for each MiB, more than RocksDB makes on any device.
@@ -32,9 +30,9 @@ constexpr std::uint64_t kMetadataPerFile = 128;
 constexpr std::uint64_t kMetadataPerSpreadFile = 8 * 31;  // an extent for each 128 KiB
 
 Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
-  if (usable.size() < kUsableZonesMin) {
+  if (usable.size() < kFewestUsableZones) {
     return Fail(Code::kInvalidArgument, fmt::format("{}: {} usable sequential zones, at least {} are needed",
-                                                    device.name(), usable.size(), kUsableZonesMin));
+                                                    device.name(), usable.size(), kFewestUsableZones));
   }
   const std::uint64_t needed = std::max<std::uint64_t>(kCapacityMin, 16 * device.geometry().block_size);
   const ZoneInfo& smallest = *std::ranges::min_element(usable, {}, &ZoneInfo::capacity);
@@ -70,12 +68,12 @@ Status RefuseExisting(ZonedDevice& device, std::span<const ZoneInfo> report) {
 Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::span<const ZoneInfo> report,
                                                 std::span<const ZoneInfo> usable, std::uint32_t count) {
   if (count < kMetadataZonesMin || count > kMaxMetadataZones ||
-      count + kUsableZonesMin - kMetadataZonesMin > usable.size()) {
+      count + kFewestUsableZones - kMetadataZonesMin > usable.size()) {
     return Fail(
         Code::kInvalidArgument,
         fmt::format("{}: {} metadata zones requested; {} to {} are possible on this device", device.name(),
                     count, kMetadataZonesMin,
-                    std::min(kMaxMetadataZones, usable.size() - kUsableZonesMin + kMetadataZonesMin)));
+                    std::min(kMaxMetadataZones, usable.size() - kFewestUsableZones + kMetadataZonesMin)));
   }
   std::vector<ZoneId> zones;
   for (const ZoneInfo& zone : usable.first(count)) zones.push_back(zone.id);

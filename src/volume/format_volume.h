@@ -40,6 +40,8 @@ struct FormatReport {
 // Zones that can hold metadata or data: sequential, neither offline nor read-only, and not on the second of two joined
 // devices.
 [[nodiscard]] std::vector<ZoneInfo> UsableZones(const Geometry& geometry, std::span<const ZoneInfo> report);
+// FormatVolume refuses fewer: zones for metadata and for the log, and one or two for data.
+inline constexpr std::size_t kFewestUsableZones = 8;
 // What FormatVolume chooses: for each copy of the metadata, room for two snapshots of the largest expected one (design rule
 // 4), and one more zone. There are two copies, so that the loss of one zone costs no metadata, if their zones are at most an
 // eighth of the usable ones and the device allows enough active zones.

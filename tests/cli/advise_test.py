@@ -68,7 +68,7 @@ class AdviseTest(CliCase):
 
     def test_a_device_that_is_too_small_is_refused_in_one_line(self):
         self.make_device("--zones=6", "--zone-size=1M", "--force")
-        self.fails("advise", f"--emu={self.image}", saying="6 usable zones, and ZenFS needs more than 6")
+        self.fails("advise", f"--emu={self.image}", saying="6 usable zones, and ZenFS needs at least 8")
 
     def test_an_unknown_format_is_refused(self):
         self.fails("advise", f"--emu={self.image}", "--format=xml", saying="--format")
