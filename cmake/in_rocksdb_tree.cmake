@@ -5,7 +5,7 @@ include(backend_sources)
 include(plugin_sources)
 
 set(sources)
-foreach(layer base model metrics device format buffers zone metalog file wal catalog reclaim volume
+foreach(layer base model metrics device format buffers zone metalog file wal catalog open reclaim volume
               host emulator block nvme zonefs backends discovery rocksdb_plugin)
   list(APPEND sources ${ZENFS_SOURCES_${layer}})
 endforeach()

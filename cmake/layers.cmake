@@ -54,8 +54,9 @@ function(zenfs_add_layers)
   zenfs_layer(file DEPENDS base zone device format model buffers)
   zenfs_layer(wal DEPENDS base zone format device model buffers)
   zenfs_layer(catalog DEPENDS base metalog model)
-  zenfs_layer(reclaim DEPENDS base model device catalog file wal zone)
-  zenfs_layer(volume DEPENDS base model metrics device format zone metalog file wal catalog reclaim buffers)
+  zenfs_layer(open DEPENDS base model metrics device format zone metalog file wal catalog buffers)
+  zenfs_layer(reclaim DEPENDS base model device catalog file wal zone open)
+  zenfs_layer(volume DEPENDS base model metrics device format zone metalog file wal catalog open reclaim buffers)
   # mkfs writes it into the superblock.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/format_volume.cc PROPERTIES
     COMPILE_DEFINITIONS ZENFS_VERSION="${PROJECT_VERSION}")

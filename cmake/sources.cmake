@@ -296,8 +296,30 @@ set(ZENFS_TESTS_catalog
   catalog/name_locks_test.cc
 )
 
+set(ZENFS_SOURCES_open
+  open/append_buffers.cc
+  open/commit_effects.cc
+  open/commit_path.cc
+  open/log_zone_allocator.cc
+  open/mount_options.cc
+  open/open_file.cc
+  open/open_file_factory.cc
+  open/open_file_table.cc
+  open/open_framed_file.cc
+  open/open_plain_file.cc
+  open/trace_recorder.cc
+  open/write_accounting.cc
+)
+set(ZENFS_TESTS_open
+  open/append_buffers_test.cc
+  open/commit_effects_test.cc
+  open/commit_path_test.cc
+  open/open_file_table_test.cc
+)
+
 set(ZENFS_SOURCES_reclaim
   reclaim/reclaimer.cc
+  reclaim/relocation.cc
   reclaim/victim.cc
   reclaim/zone_mover.cc
 )
@@ -309,13 +331,10 @@ set(ZENFS_TESTS_reclaim
 )
 
 set(ZENFS_SOURCES_volume
-  volume/append_buffers.cc
   volume/aux_directory.cc
   volume/aux_marker.cc
   volume/aux_volume.cc
   volume/check_volume.cc
-  volume/commit_effects.cc
-  volume/commit_path.cc
   volume/deleted_file.cc
   volume/file_names.cc
   volume/finding.cc
@@ -327,21 +346,13 @@ set(ZENFS_SOURCES_volume
   volume/log_losses.cc
   volume/live_zones.cc
   volume/log_recovery.cc
-  volume/log_zone_allocator.cc
   volume/metrics_file.cc
   volume/mount_gate.cc
-  volume/mount_options.cc
   volume/mount_table.cc
   volume/mounted_volume.cc
   volume/name_plans.cc
   volume/namespace.cc
   volume/namespace_view.cc
-  volume/open_file.cc
-  volume/open_file_factory.cc
-  volume/open_deleted_logs.cc
-  volume/open_file_table.cc
-  volume/open_framed_file.cc
-  volume/open_plain_file.cc
   volume/buffer_recovery.cc
   volume/pair_proof.cc
   volume/path_locks.cc
@@ -351,32 +362,25 @@ set(ZENFS_SOURCES_volume
   volume/reader_mount.cc
   volume/reader_volume.cc
   volume/recovery.cc
-  volume/relocation.cc
   volume/scrub.cc
   volume/shared_buffers.cc
   volume/sync_block_recovery.cc
   volume/volume.cc
-  volume/trace_recorder.cc
   volume/volume_handle.cc
   volume/volume_parts.cc
   volume/volume_shutdown.cc
   volume/waiting_bytes.cc
-  volume/write_accounting.cc
   volume/writer_mount.cc
 )
 set(ZENFS_TESTS_volume
-  volume/append_buffers_test.cc
   volume/aux_directory_test.cc
   volume/aux_marker_test.cc
   volume/check_volume_test.cc
   volume/claimed_length_test.cc
-  volume/commit_effects_test.cc
-  volume/commit_path_test.cc
   volume/file_names_test.cc
   volume/format_volume_test.cc
   volume/metrics_file_test.cc
   volume/name_plans_test.cc
-  volume/open_file_table_test.cc
   volume/path_locks_test.cc
   volume/trace_recorder_test.cc
   volume/places_test.cc

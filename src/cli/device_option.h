@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "cli/console.h"
 #include "device/zoned_device.h"
-#include "volume/mount_options.h"
+#include "open/mount_options.h"
 #include "volume/volume.h"
 
 namespace zenfs {

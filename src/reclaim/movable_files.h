@@ -1,4 +1,4 @@
-// The access of reclaim to the committed files of a volume, which implements it.
+// The access of the mover to the files of a volume.
 //
 // Threads: called by the thread that empties a zone.
 #pragma once
@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "model/edit.h"
 #include "model/file_record.h"
+#include "wal/framed_file.h"
 
 namespace zenfs {
 
@@ -29,6 +30,15 @@ class MovableFiles {
   // Gives the file's new extents to its open handles. Called within WithFile, while the old and the new zones are
   // pinned. Returns false if a writer keeps the old extents and may commit them again.
   virtual bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) = 0;
+
+  // The framed files that are deleted and still open, such as a log that a slow replica reads, also those that were deleted before they were
+  // ever committed. Their frames keep log zones. No mount finds the files again, so copies of their bytes need no commit.
+  virtual std::vector<std::shared_ptr<FramedFile>> DeletedLogs() const = 0;
+  // Runs `body` while no other action changes the file. Errors: those of `body`; kBusy if the file is in use.
+  [[nodiscard]] virtual Status WithDeletedLog(FileId id, const std::function<Status()>& body) = 0;
+  // `copies` were written within WithDeletedLog, and their zones are pinned. Flushes the device's cache, because a later flush that
+  // fails could lose them under their readers. Then they count as dead, and only pins keep them.
+  [[nodiscard]] virtual Status SettleDeleted(const std::vector<Extent>& copies) = 0;
 };
 
 }  // namespace zenfs

@@ -283,9 +283,9 @@ Status ZoneMover::MoveFrames(std::span<const ZoneId> group, const Pause& pause) 
     if (!move_all(*file, [&] { return deps_.files.WithFile(file->id(), move); })) return errors.outcome();
   }
   // After the others: a file that is deleted meanwhile is in both lists, rather than in neither.
-  for (const std::shared_ptr<FramedFile>& file : deps_.deleted.All()) {
+  for (const std::shared_ptr<FramedFile>& file : deps_.files.DeletedLogs()) {
     const auto move = [&] { return MoveFramesOfDeleted(*file, group); };
-    if (!move_all(*file, [&] { return deps_.deleted.WithFile(file->id(), move); })) break;
+    if (!move_all(*file, [&] { return deps_.files.WithDeletedLog(file->id(), move); })) break;
   }
   return errors.outcome();
 }
@@ -312,7 +312,7 @@ Status ZoneMover::MoveFramesOfDeleted(FramedFile& file, std::span<const ZoneId> 
   std::uint32_t again = 0;
   ZENFS_ASSIGN_OR_RETURN(const Copies copies, CopyFrames(file, range, nullptr, &again));
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copies.to));
-  const Status settled = deps_.deleted.Settle(copies.to);
+  const Status settled = deps_.files.SettleDeleted(copies.to);
   rewrite.End(settled);
   if (settled.ok()) deps_.cleaned.fetch_add(range.to - range.from, std::memory_order_relaxed);
   return settled;

@@ -17,7 +17,7 @@
 //        ^------------------------------------ next piece -----------------------------------------------+
 //
 // Frames are copied within WithFile: nothing in a file tells that it was truncated and appended to meanwhile. Of a deleted file that is still
-// open nothing is committed (reclaim/deleted_logs.h).
+// open nothing is committed (MovableFiles::DeletedLogs).
 //
 // If the device copies by itself (ZonedDevice::Copy) and the checksum of an extent is known, it does the writing, and the
 // checksum of what is read back replaces the comparison. After the first copy that it refuses or does wrong, it is not asked
@@ -41,7 +41,6 @@
 #include "file/extent_checksum.h"
 #include "model/edit.h"
 #include "model/file_record.h"
-#include "reclaim/deleted_logs.h"
 #include "reclaim/movable_files.h"
 #include "wal/framed_file.h"
 #include "wal/log_store.h"
@@ -59,7 +58,6 @@ class ZoneMover {
     ZoneManager& zones;
     MovableFiles& files;
     LogStore& logs;
-    DeletedLogs& deleted;
     ExtentSink& sink;                     // for copies of extents
     ExtentSink& log_sink;                 // for copies of frames
     std::atomic<std::uint64_t>& cleaned;  // counts the bytes of files that were moved out of frames

@@ -32,26 +32,17 @@ class RigFiles final : public MovableFiles {
   Status CheckRoomForExtents(std::size_t) const override { return {}; }
   std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId) const override { return {}; }
   bool NoteMoved(const FileRecord&, const std::vector<Extent>&) override { return true; }
-
-  bool fail_commits = false;
-
- private:
-  WalRig& rig_;
-};
-
-class RigDeletedLogs final : public DeletedLogs {
- public:
-  explicit RigDeletedLogs(WalRig& rig) : rig_(rig) {}
-  std::vector<std::shared_ptr<FramedFile>> All() const override { return files; }
-  Status WithFile(FileId, const std::function<Status()>& body) override { return body(); }
-  Status Settle(const std::vector<Extent>& copies) override {
+  std::vector<std::shared_ptr<FramedFile>> DeletedLogs() const override { return deleted; }
+  Status WithDeletedLog(FileId, const std::function<Status()>& body) override { return body(); }
+  Status SettleDeleted(const std::vector<Extent>& copies) override {
     ZENFS_RETURN_IF_ERROR(rig_.device.Flush());
     rig_.zones->AddLive(copies);
     rig_.zones->RemoveLive(copies);
     return {};
   }
 
-  std::vector<std::shared_ptr<FramedFile>> files;
+  std::vector<std::shared_ptr<FramedFile>> deleted;
+  bool fail_commits = false;
 
  private:
   WalRig& rig_;
@@ -78,7 +69,6 @@ class CleanRig : public WalRig {
                       .zones = *zones,
                       .files = files,
                       .logs = logs,
-                      .deleted = deleted,
                       .sink = *sink,
                       .log_sink = *sink,
                       .cleaned = moved})
@@ -90,11 +80,10 @@ class CleanRig : public WalRig {
   void Delete(const std::shared_ptr<FramedFile>& file) {
     EXPECT_TRUE(Commit({UnlinkFile{kRootDirectory, std::to_string(file->id().value)}}).ok());
     logs.Remove(file->id());
-    deleted.files.push_back(file);
+    files.deleted.push_back(file);
   }
 
   LogStore logs;
-  RigDeletedLogs deleted{*this};
   std::unique_ptr<ExtentSink> sink;
   RigFiles files{*this};
   std::atomic<std::uint64_t> moved{0};
@@ -139,13 +128,11 @@ TEST(MoveFramesTest, FileLargerThanOnePieceIsCleanedWhole) {
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
-  RigDeletedLogs deleted(rig);
   std::atomic<std::uint64_t> moved{0};
   ZoneMover mover({.device = rig.device,
                    .zones = *rig.zones,
                    .files = files,
                    .logs = logs,
-                   .deleted = deleted,
                    .sink = *sink,
                    .log_sink = *sink,
                    .cleaned = moved});
@@ -170,13 +157,11 @@ TEST(MoveFramesTest, AStopEndsTheMoveAfterOnePiece) {
   ASSERT_TRUE(file->Sync().ok());
   const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
   RigFiles files(rig);
-  RigDeletedLogs deleted(rig);
   std::atomic<std::uint64_t> moved{0};
   ZoneMover mover({.device = rig.device,
                    .zones = *rig.zones,
                    .files = files,
                    .logs = logs,
-                   .deleted = deleted,
                    .sink = *sink,
                    .log_sink = *sink,
                    .cleaned = moved});

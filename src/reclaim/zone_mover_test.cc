@@ -142,16 +142,12 @@ class OneFile final : public MovableFiles {
   Status CheckRoomForExtents(std::size_t) const override { return {}; }
   std::vector<std::shared_ptr<const FileRecord>> FilesIn(ZoneId) const override { return {file_}; }
   bool NoteMoved(const FileRecord&, const std::vector<Extent>&) override { return true; }
+  std::vector<std::shared_ptr<FramedFile>> DeletedLogs() const override { return {}; }
+  Status WithDeletedLog(FileId, const std::function<Status()>& body) override { return body(); }
+  Status SettleDeleted(const std::vector<Extent>&) override { return {}; }
 
  private:
   const std::shared_ptr<const FileRecord> file_;
-};
-
-class NoDeletedLogs final : public DeletedLogs {
- public:
-  std::vector<std::shared_ptr<FramedFile>> All() const override { return {}; }
-  Status WithFile(FileId, const std::function<Status()>& body) override { return body(); }
-  Status Settle(const std::vector<Extent>&) override { return {}; }
 };
 
 // An extent may be as long as a zone, and an unmount waits for the mover.
@@ -167,13 +163,11 @@ TEST(ZoneMoverTest, AStopEndsTheReadingOfALongExtent) {
   const ZoneId zone = rig.ZoneOf(extents->front());
   OneFile files(File(*extents));
   LogStore logs;
-  NoDeletedLogs deleted;
   std::atomic<std::uint64_t> cleaned{0};
   ZoneMover mover({.device = rig.device,
                    .zones = *rig.zones,
                    .files = files,
                    .logs = logs,
-                   .deleted = deleted,
                    .sink = *rig.sink,
                    .log_sink = *rig.sink,
                    .cleaned = cleaned});

@@ -22,7 +22,7 @@
 
 #include "buffers/orphaned_buffers.h"
 #include "metalog/metalog.h"
-#include "volume/append_buffers.h"
+#include "open/append_buffers.h"
 #include "volume/log_recovery.h"
 #include "volume/mounted_device.h"
 #include "volume/places.h"

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "catalog/catalog.h"
-#include "volume/commit_path.h"
+#include "open/commit_path.h"
+#include "open/open_file_factory.h"
+#include "open/open_file_table.h"
+#include "open/trace_recorder.h"
 #include "volume/id_allocator.h"
-#include "volume/open_file_factory.h"
-#include "volume/open_file_table.h"
-#include "volume/trace_recorder.h"
 
 namespace zenfs {
 

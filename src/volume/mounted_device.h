@@ -13,8 +13,8 @@
 #include "file/read_batch.h"
 #include "format/superblock.h"
 #include "metrics/metrics.h"
+#include "open/mount_options.h"
 #include "volume/metrics_file.h"
-#include "volume/mount_options.h"
 
 namespace zenfs {
 

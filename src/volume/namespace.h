@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "open/open_file_table.h"
 #include "volume/id_allocator.h"
 #include "volume/name_plans.h"
-#include "volume/open_file_table.h"
 
 namespace zenfs {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "catalog/catalog.h"
-#include "volume/open_file_table.h"
+#include "open/open_file_table.h"
 #include "volume/volume.h"
 #include "wal/log_store.h"
 

@@ -1,4 +1,4 @@
-#include "volume/trace_recorder.h"
+#include "open/trace_recorder.h"
 
 #include <gmock/gmock.h>
 

@@ -26,9 +26,10 @@
 #include "device/zoned_device.h"
 #include "format/superblock.h"
 #include "metalog/metalog.h"
+#include "open/mount_options.h"
+#include "open/write_accounting.h"
 #include "volume/file_handle.h"
 #include "volume/finding.h"
-#include "volume/mount_options.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -71,16 +72,6 @@ struct VolumeInfo {
   Geometry geometry;
   std::string device_name;
   bool read_only = false;
-};
-
-struct WriteCounters {  // bytes written to the device since the mount, by cause
-  std::uint64_t plain_data = 0;
-  std::uint64_t log_data = 0;
-  std::uint64_t log_padding = 0;  // frame headers and padding
-  std::uint64_t metadata = 0;
-  std::uint64_t cleaned = 0;            // log data rewritten as extents to free a log zone
-  std::uint64_t reclaimed = 0;          // file data moved to free a zone
-  std::uint64_t log_reserve_waits = 0;  // syncs that waited for a log zone; a count, not bytes
 };
 
 // The counters of a mount. A read-only mount knows only those in the metadata log: the epoch of the last read-write mount,

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <memory>
 
+#include "open/open_file.h"
 #include "volume/file_handle.h"
-#include "volume/open_file.h"
 #include "volume/writer_mount.h"
 
 namespace zenfs {

@@ -8,23 +8,22 @@
 
 #include <memory>
 
+#include "open/append_buffers.h"
+#include "open/commit_effects.h"
+#include "open/commit_path.h"
+#include "open/log_zone_allocator.h"
+#include "open/open_file_factory.h"
+#include "open/open_file_table.h"
+#include "open/trace_recorder.h"
+#include "open/write_accounting.h"
 #include "reclaim/reclaimer.h"
-#include "volume/append_buffers.h"
-#include "volume/commit_effects.h"
-#include "volume/commit_path.h"
+#include "reclaim/relocation.h"
 #include "volume/file_opener.h"
-#include "volume/log_zone_allocator.h"
 #include "volume/mounted_device.h"
 #include "volume/namespace.h"
 #include "volume/namespace_view.h"
-#include "volume/open_deleted_logs.h"
-#include "volume/open_file_factory.h"
-#include "volume/open_file_table.h"
 #include "volume/path_locks.h"
-#include "volume/relocation.h"
-#include "volume/trace_recorder.h"
 #include "volume/volume_shutdown.h"
-#include "volume/write_accounting.h"
 
 namespace zenfs {
 
@@ -73,7 +72,6 @@ struct VolumeParts {
   const std::unique_ptr<ExtentSink> copy_sink;      // for copies of live data
   const std::unique_ptr<ExtentSink> log_copy_sink;  // for copies of frames
   LogDrain drain;
-  OpenDeletedLogs deleted_logs;
   Relocation relocation;
   Reclaimer reclaimer;
   const OpenFileFactory factory;

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "catalog/catalog.h"
-#include "volume/append_buffers.h"
+#include "open/append_buffers.h"
+#include "open/open_file_table.h"
 #include "volume/file_opener.h"
-#include "volume/open_file_table.h"
 #include "wal/log_store.h"
 
 namespace zenfs {

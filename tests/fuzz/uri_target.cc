@@ -6,7 +6,7 @@
 #include "base/uuid.h"
 #include "buffers/buffer_area_place.h"
 #include "input.h"
-#include "volume/mount_options.h"
+#include "open/mount_options.h"
 
 namespace zenfs {
 namespace {

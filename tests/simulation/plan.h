@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "testing/sim_scheduler.h"
-#include "volume/mount_options.h"
+#include "open/mount_options.h"
 #include "world/sim_device.h"
 
 namespace zenfs {

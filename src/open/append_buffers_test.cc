@@ -1,5 +1,5 @@
 // AppendBuffers without a mounted volume.
-#include "volume/append_buffers.h"
+#include "open/append_buffers.h"
 
 #include <gtest/gtest.h>
 

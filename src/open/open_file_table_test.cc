@@ -1,10 +1,10 @@
-#include "volume/open_file_table.h"
+#include "open/open_file_table.h"
 
 #include <gtest/gtest.h>
 
 #include "file/plain_file_test_rig.h"
 #include "metrics/metrics_snapshot.h"
-#include "volume/open_plain_file.h"
+#include "open/open_plain_file.h"
 
 namespace zenfs {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "buffers/buffer_area.h"
 #include "metrics/metrics.h"
-#include "volume/mount_options.h"
+#include "open/mount_options.h"
 #include "zone/zone_readers.h"
 
 namespace zenfs {

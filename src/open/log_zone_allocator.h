@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/mutex.h"
-#include "volume/commit_path.h"
+#include "open/commit_path.h"
 #include "wal/log_space.h"
 
 namespace zenfs {

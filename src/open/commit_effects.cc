@@ -1,4 +1,4 @@
-#include "volume/commit_effects.h"
+#include "open/commit_effects.h"
 
 namespace zenfs {
 

@@ -1,7 +1,7 @@
 // An open plain file: its extents are named by commits.
 #pragma once
 
-#include "volume/open_file.h"
+#include "open/open_file.h"
 
 namespace zenfs {
 

@@ -1,4 +1,4 @@
-#include "volume/open_file.h"
+#include "open/open_file.h"
 
 namespace zenfs {
 

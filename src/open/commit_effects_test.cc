@@ -1,11 +1,11 @@
 // The effects of a durable commit on names, files and zones.
-#include "volume/commit_effects.h"
+#include "open/commit_effects.h"
 
 #include <gtest/gtest.h>
 
 #include <optional>
 
-#include "volume/open_framed_file.h"
+#include "open/open_framed_file.h"
 #include "wal/wal_test_rig.h"
 #include "zone/extent_sink.h"
 

@@ -1,4 +1,4 @@
-#include "volume/write_accounting.h"
+#include "open/write_accounting.h"
 
 namespace zenfs {
 

@@ -8,7 +8,6 @@
 
 #include "metalog/metalog.h"
 #include "metrics/metrics.h"
-#include "volume/volume.h"
 #include "wal/log_space.h"
 
 namespace zenfs {
@@ -19,6 +18,17 @@ struct WrittenBytes {
   std::atomic<std::uint64_t> plain_padding{0};
   std::atomic<std::uint64_t> cleaned{0};
   std::atomic<std::uint64_t> reclaimed{0};
+};
+
+// Bytes written to the device since the mount, by cause.
+struct WriteCounters {
+  std::uint64_t plain_data = 0;
+  std::uint64_t log_data = 0;
+  std::uint64_t log_padding = 0;  // frame headers and padding
+  std::uint64_t metadata = 0;
+  std::uint64_t cleaned = 0;            // log data rewritten as extents to free a log zone
+  std::uint64_t reclaimed = 0;          // file data moved to free a zone
+  std::uint64_t log_reserve_waits = 0;  // syncs that waited for a log zone; a count, not bytes
 };
 
 // Combines these counts with those of the log and the metadata log.

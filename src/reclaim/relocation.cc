@@ -1,4 +1,4 @@
-#include "volume/relocation.h"
+#include "reclaim/relocation.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,6 @@ Relocation::Relocation(const Deps& deps)
               .zones = deps.zones,
               .files = *this,
               .logs = deps.logs,
-              .deleted = deps.deleted,
               .sink = deps.sink,
               .log_sink = deps.log_sink,
               .cleaned = deps.written.cleaned,
@@ -33,7 +32,7 @@ ReclaimTarget::LogView Relocation::LookAtLog() {
   view.zones = deps_.log.zones().Zones();
   std::map<ZoneId, std::uint64_t> known;
   std::vector<std::shared_ptr<FramedFile>> files = deps_.logs.All();
-  for (std::shared_ptr<FramedFile>& deleted : deps_.deleted.All()) {
+  for (std::shared_ptr<FramedFile>& deleted : DeletedLogs()) {
     if (std::ranges::find(files, deleted) == files.end()) files.push_back(std::move(deleted));
   }
   for (const std::shared_ptr<FramedFile>& file : files) {
@@ -164,6 +163,23 @@ bool Relocation::NoteMoved(const FileRecord& before, const std::vector<Extent>& 
   const bool told = Tell(before, extents);
   if (!told) AddPending(before.id);
   return told;
+}
+
+// Does not wait for the lock of the file: the thread that has it may wait for the room that this makes.
+Status Relocation::WithDeletedLog(FileId id, const std::function<Status()>& body) {
+  const Catalog::Planner lock_file = [&](const CatalogView&, LockKeys& keys) -> Status {
+    keys.exclusive.push_back(id);
+    return {};
+  };
+  ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
+                         deps_.catalog.Begin(lock_file, Deadline::After(kNoWait)));
+  return body();
+}
+
+Status Relocation::SettleDeleted(const std::vector<Extent>& copies) {
+  ZENFS_RETURN_IF_ERROR(deps_.commits.Commit({}, {.data_since = copying_since_.load()}));  // only flushes
+  deps_.zones.AddLive(copies);
+  return deps_.zones.RemoveLive(copies) ? Status() : deps_.zones.health();
 }
 
 bool Relocation::Tell(const FileRecord& before, const std::vector<Extent>& extents) {

@@ -1,4 +1,4 @@
-#include "volume/trace_recorder.h"
+#include "open/trace_recorder.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

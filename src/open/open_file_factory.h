@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "volume/append_buffers.h"
-#include "volume/mount_options.h"
-#include "volume/open_file.h"
+#include "open/append_buffers.h"
+#include "open/mount_options.h"
+#include "open/open_file.h"
 
 namespace zenfs {
 

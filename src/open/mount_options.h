@@ -38,7 +38,7 @@ struct MountOptions {
   // Key `metrics_file`: a file of the host that keeps the counters of this mount after its end; empty: none.
   std::string metrics_file;
   // Key `trace_file`: a file of the host that records which files are created and deleted and how they grow
-  // (volume/trace_recorder.h); empty: none.
+  // (open/trace_recorder.h); empty: none.
   std::string trace_file;
   // Key `aux_path`: the caller's consent to keep RocksDB's LOG and LOCK in this directory of the host, if the superblock
   // names it (volume/aux_marker.h). The mount itself does not use it.

@@ -1,7 +1,7 @@
 // An open framed file. Its frames name themselves, so a commit names only its existence, and what changes the front of it.
 #pragma once
 
-#include "volume/open_file.h"
+#include "open/open_file.h"
 
 namespace zenfs {
 

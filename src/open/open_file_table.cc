@@ -1,4 +1,4 @@
-#include "volume/open_file_table.h"
+#include "open/open_file_table.h"
 
 namespace zenfs {
 

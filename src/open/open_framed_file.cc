@@ -1,4 +1,4 @@
-#include "volume/open_framed_file.h"
+#include "open/open_framed_file.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // CommitPath with a metadata log whose answers the test sets.
-#include "volume/commit_path.h"
+#include "open/commit_path.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "volume/log_zone_allocator.h"
+#include "open/log_zone_allocator.h"
 
 #include "base/random.h"
 

@@ -1,4 +1,4 @@
-#include "volume/open_plain_file.h"
+#include "open/open_plain_file.h"
 
 #include <fmt/format.h>
 

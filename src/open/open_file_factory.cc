@@ -1,7 +1,7 @@
-#include "volume/open_file_factory.h"
+#include "open/open_file_factory.h"
 
-#include "volume/open_framed_file.h"
-#include "volume/open_plain_file.h"
+#include "open/open_framed_file.h"
+#include "open/open_plain_file.h"
 
 namespace zenfs {
 

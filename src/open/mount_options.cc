@@ -1,4 +1,4 @@
-#include "volume/mount_options.h"
+#include "open/mount_options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

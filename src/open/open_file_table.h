@@ -15,8 +15,8 @@
 
 #include "base/mutex.h"
 #include "metrics/metrics.h"
-#include "volume/append_buffers.h"
-#include "volume/open_file.h"
+#include "open/append_buffers.h"
+#include "open/open_file.h"
 
 namespace zenfs {
 

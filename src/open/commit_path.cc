@@ -1,4 +1,4 @@
-#include "volume/commit_path.h"
+#include "open/commit_path.h"
 
 namespace zenfs {
 

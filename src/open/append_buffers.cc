@@ -1,4 +1,4 @@
-#include "volume/append_buffers.h"
+#include "open/append_buffers.h"
 
 #include <fmt/format.h>
 

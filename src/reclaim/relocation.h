@@ -22,12 +22,11 @@
 #include "base/mutex.h"
 #include "catalog/catalog.h"
 #include "device/flush_mark.h"
-#include "reclaim/deleted_logs.h"
 #include "reclaim/reclaim_target.h"
 #include "reclaim/zone_mover.h"
-#include "volume/commit_path.h"
-#include "volume/open_file_table.h"
-#include "volume/write_accounting.h"
+#include "open/commit_path.h"
+#include "open/open_file_table.h"
+#include "open/write_accounting.h"
 #include "wal/log_space.h"
 #include "wal/log_store.h"
 
@@ -43,7 +42,6 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
     OpenFileTable& files;
     LogStore& logs;
     LogSpace& log;
-    DeletedLogs& deleted;
     ExtentSink& sink;      // for WritePurpose::kReclaim
     ExtentSink& log_sink;  // for frames of log zones
     WrittenBytes& written;
@@ -88,6 +86,9 @@ class Relocation final : public ReclaimTarget, private MovableFiles {
   [[nodiscard]] Status CommitMoved(std::vector<Edit> edits) override;
   [[nodiscard]] Status CheckRoomForExtents(std::size_t extents) const override;
   bool NoteMoved(const FileRecord& before, const std::vector<Extent>& extents) override EXCLUDES(mutex_);
+  std::vector<std::shared_ptr<FramedFile>> DeletedLogs() const override { return deps_.files.DeletedLogs(); }
+  [[nodiscard]] Status WithDeletedLog(FileId id, const std::function<Status()>& body) override;
+  [[nodiscard]] Status SettleDeleted(const std::vector<Extent>& copies) override;
 
   [[nodiscard]] Status EmptyVictim(const Victim& victim, const ZoneMover::Pause& pause)
       EXCLUDES(mover_mutex_);
