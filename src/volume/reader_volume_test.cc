@@ -62,8 +62,12 @@ TEST_F(ReaderTest, EachLookSeesWhatIsCommittedThen) {
   EXPECT_EQ((*list)[1].stat.size, 6u);
   EXPECT_EQ(CodeOf(reader_->Stat("a.sst")), Code::kNotFound);
   ASSERT_TRUE(IsOk(volume_->Unlink("d/b.sst")));
+  // The writer's own threads commit too, for example the zones that they make ready for the log.
+  const std::uint64_t committed = volume_->counters().metalog.sequence;
   EXPECT_EQ(CodeOf(reader_->OpenForRead("d/b.sst")), Code::kNotFound);
-  EXPECT_EQ(reader_->counters().metalog.sequence, volume_->counters().metalog.sequence);
+  const std::uint64_t seen = reader_->counters().metalog.sequence;
+  EXPECT_GE(seen, committed);
+  EXPECT_LE(seen, volume_->counters().metalog.sequence);
   EXPECT_EQ(reader_->counters().epoch, volume_->counters().epoch);
   EXPECT_TRUE(IsOk(reader_->health()));
   EXPECT_EQ(CodeOf(reader_->Create("x")), Code::kReadOnly);
