@@ -22,11 +22,11 @@
 #include "base/mutex.h"
 #include "catalog/catalog.h"
 #include "device/flush_mark.h"
-#include "reclaim/reclaim_target.h"
-#include "reclaim/zone_mover.h"
 #include "open/commit_path.h"
 #include "open/open_file_table.h"
 #include "open/write_accounting.h"
+#include "reclaim/reclaim_target.h"
+#include "reclaim/zone_mover.h"
 #include "wal/log_space.h"
 #include "wal/log_store.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "testing/sim_scheduler.h"
 #include "open/mount_options.h"
+#include "testing/sim_scheduler.h"
 #include "world/sim_device.h"
 
 namespace zenfs {
