@@ -74,11 +74,8 @@ void SumAndDivide(std::vector<Extent>& extents, ByteView bytes, std::uint32_t bl
 
 // If the last block of a file's extents is not full, it is copied again, which cuts the last extent. This function
 // calculates the checksum of the rest of that extent and puts it in front of the copies. `again`: that of the bytes that were cut off.
-void KeepChecksum(const FileRecord& record, std::uint32_t again, std::vector<Extent>& copies,
-                  CleaningRange& range) {
-  if (record.extents.empty() || record.ExtentsEnd() <= range.from) return;
-  Extent last = record.extents.back();
-  if (!last.crc || last.file_offset >= range.from) return;
+void KeepChecksum(Extent last, std::uint32_t again, std::vector<Extent>& copies, CleaningRange& range) {
+  if (last.end() <= range.from || !last.crc || last.file_offset >= range.from) return;
   last.crc = Crc32cFront(*last.crc, again, last.end() - range.from);
   last.length = range.from - last.file_offset;
   range.from = last.file_offset;
@@ -279,43 +276,32 @@ Status ZoneMover::MoveFrames(std::span<const ZoneId> group, const Pause& pause) 
     return errors.MayGoOn(file.id(), moved);
   };
   for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
-    const auto move = [&](const FileRecord& record) { return MoveFramesOf(*file, record, group); };
+    const auto move = [&](const FileRecord& record) { return MoveFramesOf(*file, &record, group); };
     if (!move_all(*file, [&] { return deps_.files.WithFile(file->id(), move); })) return errors.outcome();
   }
   // After the others: a file that is deleted meanwhile is in both lists, rather than in neither.
   for (const std::shared_ptr<FramedFile>& file : deps_.files.DeletedLogs()) {
-    const auto move = [&] { return MoveFramesOfDeleted(*file, group); };
+    const auto move = [&] { return MoveFramesOf(*file, nullptr, group); };
     if (!move_all(*file, [&] { return deps_.files.WithDeletedLog(file->id(), move); })) break;
   }
   return errors.outcome();
 }
 
-Status ZoneMover::MoveFramesOf(FramedFile& file, const FileRecord& record, std::span<const ZoneId> group) {
+Status ZoneMover::MoveFramesOf(FramedFile& file, const FileRecord* record, std::span<const ZoneId> group) {
   CleaningRange range = file.RangeToClean(group, kPieceBytes);
   if (range.to == 0) return {};
-  ZENFS_RETURN_IF_ERROR(deps_.files.CheckRoomForExtents(kExtentsOfFrames));
+  if (record != nullptr) ZENFS_RETURN_IF_ERROR(deps_.files.CheckRoomForExtents(kExtentsOfFrames));
   const std::uint64_t bytes = range.to - range.from;
-  const Extent* const last = record.extents.empty() ? nullptr : &record.extents.back();
+  const Extent* const last = record == nullptr || record->extents.empty() ? nullptr : &record->extents.back();
   std::uint32_t again = 0;
   ZENFS_ASSIGN_OR_RETURN(Copies copies, CopyFrames(file, range, last, &again));
-  KeepChecksum(record, again, copies.to, range);
+  if (last != nullptr) KeepChecksum(*last, again, copies.to, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copies.to));
-  const Status committed = deps_.files.CommitMoved(rewrite.edits());
-  rewrite.End(committed);
-  if (committed.ok()) deps_.cleaned.fetch_add(bytes, std::memory_order_relaxed);
-  return committed;
-}
-
-Status ZoneMover::MoveFramesOfDeleted(FramedFile& file, std::span<const ZoneId> group) {
-  const CleaningRange range = file.RangeToClean(group, kPieceBytes);
-  if (range.to == 0) return {};
-  std::uint32_t again = 0;
-  ZENFS_ASSIGN_OR_RETURN(const Copies copies, CopyFrames(file, range, nullptr, &again));
-  ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copies.to));
-  const Status settled = deps_.files.SettleDeleted(copies.to);
-  rewrite.End(settled);
-  if (settled.ok()) deps_.cleaned.fetch_add(range.to - range.from, std::memory_order_relaxed);
-  return settled;
+  const Status done =
+      record != nullptr ? deps_.files.CommitMoved(rewrite.edits()) : deps_.files.SettleDeleted(copies.to);
+  rewrite.End(done);
+  if (done.ok()) deps_.cleaned.fetch_add(bytes, std::memory_order_relaxed);
+  return done;
 }
 
 Result<ZoneMover::Copies> ZoneMover::CopyFrames(const FramedFile& file, const CleaningRange& range,

@@ -113,9 +113,9 @@ class ZoneMover {
   }
 
   // --- frames ---
-  [[nodiscard]] Status MoveFramesOf(FramedFile& file, const FileRecord& record,
+  // `record`: null if the file is deleted.
+  [[nodiscard]] Status MoveFramesOf(FramedFile& file, const FileRecord* record,
                                     std::span<const ZoneId> group);
-  [[nodiscard]] Status MoveFramesOfDeleted(FramedFile& file, std::span<const ZoneId> group);
   // Copies a range. `last`: the last extent of the file, with its checksum; null if nobody knows it any more. Sets `*again` to the checksum
   // of the bytes of the copy that were in extents before.
   [[nodiscard]] Result<Copies> CopyFrames(const FramedFile& file, const CleaningRange& range,

@@ -99,6 +99,36 @@ struct TwoFiles {
   ZoneId zone;
 };
 
+// A log of several pieces, and a mover for it.
+struct LongLog {
+  LongLog() {
+    rig.Mount();
+    file = rig.NewFile();
+    logs.Add(file);
+    EXPECT_TRUE(file->Append(AsBytes(text)).ok());
+    EXPECT_TRUE(file->Sync().ok());
+    last = rig.ZoneOf(file->Pieces().back().place);
+    sink = MakeZoneExtentSink(*rig.zones);
+    mover.emplace(ZoneMover::Deps{.device = rig.device,
+                                  .zones = *rig.zones,
+                                  .files = files,
+                                  .logs = logs,
+                                  .sink = *sink,
+                                  .log_sink = *sink,
+                                  .cleaned = moved});
+  }
+
+  const std::string text = TestText(2'900'001, 7);
+  WalRig rig{TestGeometry(16, 512)};
+  LogStore logs;
+  RigFiles files{rig};
+  std::shared_ptr<FramedFile> file;
+  ZoneId last;
+  std::unique_ptr<ExtentSink> sink;
+  std::atomic<std::uint64_t> moved{0};
+  std::optional<ZoneMover> mover;
+};
+
 TEST(MoveFramesTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   CleanRig rig;
   const TwoFiles files(rig);
@@ -117,61 +147,27 @@ TEST(MoveFramesTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
 }
 
 TEST(MoveFramesTest, FileLargerThanOnePieceIsCleanedWhole) {
-  WalRig rig(TestGeometry(16, 512));
-  rig.Mount();
-  LogStore logs;
-  const auto sink = MakeZoneExtentSink(*rig.zones);
-  const auto file = rig.NewFile();
-  logs.Add(file);
-  const std::string text = TestText(2'900'001, 7);
-  ASSERT_TRUE(file->Append(AsBytes(text)).ok());
-  ASSERT_TRUE(file->Sync().ok());
-  const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
-  RigFiles files(rig);
-  std::atomic<std::uint64_t> moved{0};
-  ZoneMover mover({.device = rig.device,
-                   .zones = *rig.zones,
-                   .files = files,
-                   .logs = logs,
-                   .sink = *sink,
-                   .log_sink = *sink,
-                   .cleaned = moved});
-  ASSERT_TRUE(mover.MoveFrames({&last, 1}).ok());
-  EXPECT_GE(moved, text.size());
-  EXPECT_LT(moved, text.size() + 4 * kTestBlock) << "only the last block of each piece is copied again";
-  EXPECT_EQ(WalRig::Content(*file), text);
-  EXPECT_EQ(rig.Recovered(file->id()), text);
-  EXPECT_EQ(rig.state().FindFile(file->id())->ExtentsEnd(), text.size());
+  LongLog log;
+  ASSERT_TRUE(log.mover->MoveFrames({&log.last, 1}).ok());
+  EXPECT_GE(log.moved, log.text.size());
+  EXPECT_LT(log.moved, log.text.size() + 4 * kTestBlock)
+      << "only the last block of each piece is copied again";
+  EXPECT_EQ(WalRig::Content(*log.file), log.text);
+  EXPECT_EQ(log.rig.Recovered(log.file->id()), log.text);
+  EXPECT_EQ(log.rig.state().FindFile(log.file->id())->ExtentsEnd(), log.text.size());
 }
 
 // An unmount waits for the mover.
 TEST(MoveFramesTest, AStopEndsTheMoveAfterOnePiece) {
-  WalRig rig(TestGeometry(16, 512));
-  rig.Mount();
-  LogStore logs;
-  const auto sink = MakeZoneExtentSink(*rig.zones);
-  const auto file = rig.NewFile();
-  logs.Add(file);
-  const std::string text = TestText(2'900'001, 7);
-  ASSERT_TRUE(file->Append(AsBytes(text)).ok());
-  ASSERT_TRUE(file->Sync().ok());
-  const ZoneId last = rig.ZoneOf(file->Pieces().back().place);
-  RigFiles files(rig);
-  std::atomic<std::uint64_t> moved{0};
-  ZoneMover mover({.device = rig.device,
-                   .zones = *rig.zones,
-                   .files = files,
-                   .logs = logs,
-                   .sink = *sink,
-                   .log_sink = *sink,
-                   .cleaned = moved});
-  const Status ended = mover.MoveFrames({&last, 1}, [&](std::chrono::nanoseconds) { mover.Stop(); });
+  LongLog log;
+  const Status ended =
+      log.mover->MoveFrames({&log.last, 1}, [&](std::chrono::nanoseconds) { log.mover->Stop(); });
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().code(), Code::kShutdown);
-  EXPECT_GT(moved, 0U);
-  EXPECT_LE(moved, (1U << 20) + (256U << 10)) << "a piece, or a frame";
-  EXPECT_EQ(WalRig::Content(*file), text);
-  EXPECT_EQ(rig.Recovered(file->id()), text);
+  EXPECT_GT(log.moved, 0U);
+  EXPECT_LE(log.moved, (1U << 20) + (256U << 10)) << "a piece, or a frame";
+  EXPECT_EQ(WalRig::Content(*log.file), log.text);
+  EXPECT_EQ(log.rig.Recovered(log.file->id()), log.text);
 }
 
 // Each round begins inside the last block of the round before.
