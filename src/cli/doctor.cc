@@ -116,20 +116,25 @@ const char* NameOf(RocksDbLook::Place place) {
   return "in an archive";
 }
 
+// What a plugin for it must be built with.
+std::string BuiltWith(const RocksDbLook& found) {
+  return fmt::format("({} std::string, {} RTTI)", found.new_strings ? "new" : "old",
+                     found.rtti ? "with" : "no");
+}
+
 std::string Describe(const RocksDbLook& found) {
   const std::string version = found.version.empty() ? "RocksDB" : "RocksDB " + found.version;
   switch (found.place) {
     case RocksDbLook::Place::kShared:
-      return fmt::format("{} in {}: ZenFS reaches it ({} std::string, {} RTTI)", version, found.object,
-                         found.new_strings ? "new" : "old", found.rtti ? "with" : "no");
+      return fmt::format("{} in {}: ZenFS reaches it {}", version, found.object, BuiltWith(found));
     case RocksDbLook::Place::kArchive:
       return fmt::format("{} in {}: ZenFS reaches it if its native library is unpacked", version,
                          found.object);
     case RocksDbLook::Place::kVisible:
       return fmt::format(
           "{} in {}, linked statically with visible symbols: a default device does not reach it; by an "
-          "option of the program (env=zenfs://...) a preloaded ZenFS may ({} std::string, {} RTTI)",
-          version, found.object, found.new_strings ? "new" : "old", found.rtti ? "with" : "no");
+          "option of the program (env=zenfs://...) a preloaded ZenFS may {}",
+          version, found.object, BuiltWith(found));
     case RocksDbLook::Place::kHidden: break;
   }
   return fmt::format("{} in {}, linked statically or hidden: ZenFS does not reach it", version, found.object);
@@ -178,7 +183,8 @@ Status LookAtArguments(std::span<const std::string> arguments, ProgramLook& look
     for (std::string_view rest = argument; !rest.empty();) {
       const std::string path(rest.substr(0, rest.find(':')));
       rest.remove_prefix(std::min(rest.size(), path.size() + 1));
-      if (!path.ends_with(".jar") || !std::filesystem::is_regular_file(path)) continue;
+      std::error_code ignored;  // the program says by itself that it can't read a jar
+      if (!path.ends_with(".jar") || !std::filesystem::is_regular_file(path, ignored)) continue;
       ZENFS_ASSIGN_OR_RETURN(ProgramLook archive, LookAtProgram(path));
       if (!archive.found.empty()) look.kind = ProgramLook::Kind::kArchive;
       std::ranges::move(archive.found, std::back_inserter(look.found));
