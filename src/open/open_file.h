@@ -3,7 +3,7 @@
 // There are two shapes, OpenPlainFile and OpenFramedFile. Nobody else asks for the shape of an open file: what the shapes do
 // differently is a function here.
 //
-// A file that has lost its last name is not committed any more: what makes its content durable does nothing.
+// A file that has lost its last name is not committed any more.
 //
 // Errors: those of the file's content, of Catalog::Begin and of CommitPath::Commit. After an error the next call tries
 // again for everything that is not committed.

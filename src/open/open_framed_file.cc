@@ -44,8 +44,8 @@ Status OpenFramedFile::Truncate(std::uint64_t size) {
 }
 
 Status OpenFramedFile::Shorten(std::uint64_t size) {
-  // Before the file is locked: a clean that frees a log zone for these bytes may be waiting for that lock.
   ZENFS_RETURN_IF_ERROR(EnsureCommitted());
+  // Before the file is locked: a clean that frees a log zone for these bytes may be waiting for that lock.
   ZENFS_RETURN_IF_ERROR(content_->WriteBack());
   std::shared_ptr<const FileRecord> record;
   ZENFS_ASSIGN_OR_RETURN(const Catalog::Action action,
