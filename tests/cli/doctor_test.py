@@ -74,6 +74,12 @@ class ForeignPrograms(DoctorCase):
         self.assertIn("java ...", found["advice"])
         self.assertEqual(self.doctor("--", "/bin/true", "-v").status, 1)
 
+    def test_a_jar_that_cannot_be_looked_at_ends_nothing(self):
+        loop = os.path.join(self.dir, "loop.jar")
+        os.symlink(loop, loop)
+        outcome = self.doctor("--", "/bin/true", "-jar", loop)
+        self.assertEqual((outcome.status, outcome.err), (1, ""))
+
     def test_a_name_is_searched_in_path_only(self):
         shutil.copy(PROGRAM, os.path.join(self.dir, "ls"))
         shutil.copy(PROGRAM, os.path.join(self.dir, "own"))
