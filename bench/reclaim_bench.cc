@@ -72,7 +72,7 @@ void EmptyAZone(benchmark::State& state) {
   for (auto _ : state) {
     const ZoneId zone = MakeVictim(*volume);
     const SteadyTime begin = SteadyNow();
-    if (parts.relocation.IsHeld(zone)) state.SkipWithError("a closed file holds its zone");
+    if (parts.mover.IsHeld(zone)) state.SkipWithError("a closed file holds its zone");
     Must(EmptyZone(*volume, zone));
     const double took = std::chrono::duration<double>(SteadyNow() - begin).count();
     state.SetIterationTime(took);

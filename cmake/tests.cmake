@@ -40,7 +40,7 @@ function(zenfs_add_tests)
   foreach(layer base model metrics device format buffers zone metalog file wal catalog open reclaim volume backup repair
                 host emulator block nvme zonefs backends discovery testing)
     zenfs_test_program(${layer} FOLDER src SOURCES ${ZENFS_TESTS_${layer}}
-      LINK zenfs_${layer} zenfs_testing SHARDS ${ZENFS_SHARDS_${layer}})
+      LINK zenfs_${layer} zenfs_testing ${ZENFS_LINK_${layer}} SHARDS ${ZENFS_SHARDS_${layer}})
   endforeach()
   zenfs_test_program(conformance FOLDER tests SOURCES ${ZENFS_TESTS_conformance}
     LINK zenfs_testing zenfs_backends)

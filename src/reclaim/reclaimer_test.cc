@@ -1,4 +1,4 @@
-// The collector's reactions to the results of ReclaimTarget, and the verdicts that waiting writers get.
+// The collector's reactions to what a move returns, the verdicts that waiting writers get, and its pace.
 #include "reclaim/reclaimer.h"
 
 #include <gtest/gtest.h>
@@ -15,52 +15,59 @@ constexpr std::uint32_t kZones = 12;
 constexpr std::uint64_t kBlocks = 64;  // of a zone
 
 // The collector's thread calls both.
-struct LogOfTarget {
-  std::function<ReclaimTarget::LogView()> look = [] { return ReclaimTarget::LogView(); };
+struct LogOfCollector {
+  std::function<LogView()> look = [] { return LogView(); };
   std::function<bool()> return_spare = [] { return false; };
 };
 
-class RunningReclaimer final : public ReclaimTarget {
+// A collector without a volume: `empty_zone` takes the place of the mover.
+class RunningSearch {
  public:
-  RunningReclaimer(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone, bool all_held = false,
-                   LogOfTarget log = {})
+  RunningSearch(ZoneManager& zones, std::function<Status(ZoneId)> empty_zone, bool all_held = false,
+                LogOfCollector log = {})
       : held(all_held),
         log_(std::move(log)),
         empty_zone_(std::move(empty_zone)),
         zones_(zones),
-        reclaimer_(zones, kTestBlock, *this) {
-    EXPECT_TRUE(reclaimer_.Start().ok());
-  }
-  ~RunningReclaimer() override {
+        thread_("collector", [this] { Run(); }) {}
+  ~RunningSearch() {
     zones_.Stop();
-    reclaimer_.Join();
+    thread_.Join();
   }
-
-  LogView LookAtLog() override { return log_.look(); }
-  Status Empty(const Victim& victim, const ZoneMover::Pause& pause) override {
-    if (meanwhile) meanwhile(pause);
-    return empty_zone_(victim.zone);
-  }
-  std::uint64_t RestatedBytes(const Victim& victim) const override {
-    return restated ? restated(victim.zone) : 0;
-  }
-  bool IsHeld(ZoneId) const override { return held; }
-  bool BorrowLogZone() override { return false; }
-  bool ReturnSpareLogZone() override { return log_.return_spare(); }
-  bool CanCommit() const override { return can_commit; }
-  bool FinishUp() override { return false; }
 
   std::atomic<bool> held;  // all zones
   std::atomic<bool> can_commit = true;
-  // Set these before there is a need.
-  std::function<void(const ZoneMover::Pause&)> meanwhile;
-  std::function<std::uint64_t(ZoneId)> restated;
+  std::function<std::uint64_t(ZoneId)> restated;  // set it before there is a need
 
  private:
-  const LogOfTarget log_;
+  void Run() {
+    VictimSearch search(kTestBlock);
+    Deadline again = Deadline::Never();
+    while (!zones_.reclaim().stopped()) {
+      const std::optional<ReclaimNeed> need = zones_.reclaim().AwaitNeed(again);
+      again = Deadline::Never();
+      if (!need) continue;
+      LogView log = log_.look();
+      search.Begin(*need, std::move(log), zones_.Zones());
+      const std::optional<Victim> victim =
+          search.Choose([this](ZoneId) { return held.load(); },
+                        [this](const Victim& each) { return restated ? restated(each.zone) : 0; });
+      if (victim) {
+        const Status emptied = empty_zone_(victim->zone);
+        search.Note(*victim, emptied, zones_.Zone(victim->zone).live == 0);
+        continue;
+      }
+      if (need->urgency == ReclaimUrgency::kUrgent && log_.return_spare()) continue;
+      const ReclaimVerdict verdict = search.Verdict(can_commit);
+      if (verdict.pending) again = Deadline::After(std::chrono::milliseconds(10));
+      zones_.reclaim().SetVerdict(verdict);
+    }
+  }
+
+  const LogOfCollector log_;
   const std::function<Status(ZoneId)> empty_zone_;
   ZoneManager& zones_;
-  Reclaimer reclaimer_;
+  Thread thread_;  // last: it uses the others
 };
 
 // A device on which all zones except the headroom's are full and half dead.
@@ -97,7 +104,7 @@ class ReclaimerTest : public ::testing::Test {
   // Returns the number of attempts before kNoSpace if each attempt returns `end`.
   std::uint32_t TriesThatEnd(const Status& end) {
     std::atomic<std::uint32_t> calls = 0;
-    RunningReclaimer running(*zones_, [&](ZoneId) {
+    RunningSearch running(*zones_, [&](ZoneId) {
       ++calls;
       return end;
     });
@@ -117,7 +124,7 @@ class ReclaimerTest : public ::testing::Test {
 
 TEST_F(ReclaimerTest, AWaitingWriterGetsTheEmptiedZone) {
   std::atomic<int> emptied = 0;
-  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+  RunningSearch running(*zones_, [&](ZoneId zone) -> Status {
     ++emptied;
     for (const Extent& extent : live_) {
       if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
@@ -133,35 +140,26 @@ TEST_F(ReclaimerTest, AWaitingWriterGetsTheEmptiedZone) {
 TEST_F(ReclaimerTest, ItHurriesOnceAWriterWaits) {
   zones_->RemoveLive({live_.data(), 3});
   live_.erase(live_.begin(), live_.begin() + 3);
-  std::vector<Extent> dying;
-  Fill(dying, kBlocks - 2);
-  Fill(live_, 2);
-  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
-    for (const Extent& extent : live_) {
-      if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
+  ReclaimPace pace(*zones_, ReclaimUrgency::kTidy);
+  const SteadyTime begin = SteadyNow();
+  pace.Pause(std::chrono::milliseconds(10));
+  EXPECT_GE(SteadyNow() - begin, std::chrono::milliseconds(30)) << "space is not short";
+  Thread writer("writer", [&] {
+    const ByteView bytes = memory_.View(0, kBlocks * kTestBlock);
+    for (;;) {
+      const auto placed = sink_->Write(cursor_, Lifetime::kMedium, {&bytes, 1}, Soon());
+      if (!placed) break;
+      const Extent written{0, placed->place, placed->length};
+      zones_->AddLive({&written, 1});
     }
-    return {};
   });
-  std::atomic<bool> done = false;
-  Thread writer;
-  running.meanwhile = [&](const ZoneMover::Pause& pause) {
-    if (done) return;
-    writer = Thread("writer", [&] {
-      for (int zones = 0; zones < 4; ++zones) Fill(dying, kBlocks);
-    });
-    const Deadline soon = Soon();
-    while (!zones_->reclaim().presses() && !soon.Passed())
-      SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
-    const SteadyTime begin = SteadyNow();
-    for (int i = 0; i < 100; ++i) pause(std::chrono::seconds(1));
-    EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(2)) << "a pause takes up to 50 ms";
-    done = true;
-  };
-  zones_->reclaim().TidyData();
-  zones_->RemoveLive({dying.data(), 1});
   const Deadline soon = Soon();
-  while (!done && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
-  EXPECT_TRUE(done);
+  while (!zones_->reclaim().presses() && !soon.Passed())
+    SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  const SteadyTime waits = SteadyNow();
+  for (int i = 0; i < 100; ++i) pace.Pause(std::chrono::seconds(1));
+  EXPECT_LT(SteadyNow() - waits, std::chrono::seconds(2)) << "a pause takes up to 50 ms";
+  zones_->Stop();
   writer.Join();
 }
 
@@ -179,7 +177,7 @@ TEST_F(ReclaimerTest, ZonesThatRestateMuchAreEmptiedOnlyIfSpaceIsShort) {
   Mutex mutex;
   std::vector<ZoneId> emptied;
   std::map<ZoneId, int> asked;
-  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+  RunningSearch running(*zones_, [&](ZoneId zone) -> Status {
     for (const Extent& extent : live_) {
       if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
     }
@@ -215,14 +213,14 @@ TEST_F(ReclaimerTest, LogZonesThatRestateMuchAreLeftWhileSpaceIsNotShort) {
   constexpr std::uint64_t kCapacity = kBlocks * kTestBlock;
   const ZoneId log(1);
   const LiveFrames frames{.device_bytes = kTestBlock, .payload = 100};
-  const ReclaimTarget::LogView view{.zones = {{.zone = log,
-                                               .generation = 7,
-                                               .capacity = kCapacity,
-                                               .written = kCapacity,
-                                               .live = frames,
-                                               .closed = true}},
-                                    .files = {{{log, frames}}},
-                                    .complete = true};
+  const LogView view{.zones = {{.zone = log,
+                                .generation = 7,
+                                .capacity = kCapacity,
+                                .written = kCapacity,
+                                .live = frames,
+                                .closed = true}},
+                     .files = {{{log, frames}}},
+                     .complete = true};
   Mutex mutex;
   bool asked = false;
   bool emptied = false;
@@ -235,7 +233,7 @@ TEST_F(ReclaimerTest, LogZonesThatRestateMuchAreLeftWhileSpaceIsNotShort) {
     emptied = true;
     return Fail(Code::kCorruption, "not again");
   };
-  RunningReclaimer running(*zones_, empty_zone, false, {.look = [&] { return view; }});
+  RunningSearch running(*zones_, empty_zone, false, {.look = [&] { return view; }});
   running.restated = [&](ZoneId zone) {
     MutexLock lock(mutex);
     asked = asked || zone == log;
@@ -263,7 +261,7 @@ TEST_F(ReclaimerTest, ADamagedZoneIsTriedOnce) {
 TEST_F(ReclaimerTest, ADamagedZoneIsTriedAgainAfterItsReset) {
   std::atomic<std::uint32_t> calls = 0;
   std::atomic<bool> sound = false;
-  RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
+  RunningSearch running(*zones_, [&](ZoneId) -> Status {
     ++calls;
     if (!sound) return Fail(Code::kCorruption, "not what was written");
     zones_->RemoveLive({&live_.back(), 1});
@@ -289,7 +287,7 @@ TEST_F(ReclaimerTest, ADamagedZoneIsTriedAgainAfterItsReset) {
 
 // Files that are open for writing are not moved. They may be closed before the deadline.
 TEST_F(ReclaimerTest, BusyZonesAreNoSpaceAtTheDeadline) {
-  RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
+  RunningSearch running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
   const auto writer = Acquire(Deadline::After(std::chrono::milliseconds(50)));
   EXPECT_EQ(writer ? Code::kBusy : writer.error().code(), Code::kNoSpace);
 }
@@ -297,7 +295,7 @@ TEST_F(ReclaimerTest, BusyZonesAreNoSpaceAtTheDeadline) {
 // Example: a commit fails with its metadata zone, and the next one succeeds.
 TEST_F(ReclaimerTest, ATransientErrorCostsNoZone) {
   std::atomic<std::uint32_t> calls = 0;
-  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+  RunningSearch running(*zones_, [&](ZoneId zone) -> Status {
     if (++calls <= kZones - 1) return Fail(Code::kIo, "not committed");
     for (const Extent& extent : live_) {
       if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});
@@ -311,7 +309,7 @@ TEST_F(ReclaimerTest, ATransientErrorCostsNoZone) {
 
 TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilDataIsDeleted) {
   std::atomic<std::uint32_t> calls = 0;
-  RunningReclaimer running(*zones_, [&](ZoneId) -> Status {
+  RunningSearch running(*zones_, [&](ZoneId) -> Status {
     ++calls;
     return Fail(Code::kNoSpace, "no room for the commit");
   });
@@ -326,7 +324,7 @@ TEST_F(ReclaimerTest, NoRoomForCopiesIsNoSpaceUntilDataIsDeleted) {
 // Copies of the other data in a held zone would cost room and free nothing.
 TEST_F(ReclaimerTest, HeldZonesAreNotEmptied) {
   std::atomic<std::uint32_t> calls = 0;
-  RunningReclaimer running(
+  RunningSearch running(
       *zones_,
       [&](ZoneId zone) -> Status {
         ++calls;
@@ -344,7 +342,7 @@ TEST_F(ReclaimerTest, HeldZonesAreNotEmptied) {
 }
 
 TEST_F(ReclaimerTest, BusyZonesAreNoSpaceAtOnceIfCommitsAreImpossible) {
-  RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
+  RunningSearch running(*zones_, [](ZoneId) -> Status { return Fail(Code::kBusy, "being written"); });
   running.can_commit = false;
   const SteadyTime begin = SteadyNow();
   const auto refused = Acquire(Soon());
@@ -353,7 +351,7 @@ TEST_F(ReclaimerTest, BusyZonesAreNoSpaceAtOnceIfCommitsAreImpossible) {
 }
 
 TEST_F(ReclaimerTest, AWriterWaitsForADeadZoneThatAReaderPins) {
-  RunningReclaimer running(*zones_, [&](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); });
+  RunningSearch running(*zones_, [&](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); });
   ZonePin reader = zones_->Pin(device_->geometry().ZoneOf(live_.front().place));
   zones_->RemoveLive({live_.data(), 1});
   const auto refused = Acquire(Deadline::After(std::chrono::milliseconds(50)));
@@ -373,7 +371,7 @@ class LateLogZoneTest : public ReclaimerTest {
   }
   Result<ZoneWriter> AcquireBeside(bool log_is_recovered) {
     const auto look = [&] {
-      ReclaimTarget::LogView view{.complete = log_is_recovered};
+      LogView view{.complete = log_is_recovered};
       if (asked_ && log_is_recovered) view.zones.push_back({.zone = lent_, .writable = true});
       return view;
     };
@@ -382,8 +380,8 @@ class LateLogZoneTest : public ReclaimerTest {
       zones_->ReturnLogZone(lent_);
       return true;
     };
-    RunningReclaimer running(*zones_, [](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); },
-                             /*all_held=*/false, {look, return_spare});
+    RunningSearch running(*zones_, [](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); },
+                          /*all_held=*/false, {look, return_spare});
     return Acquire(Soon());
   }
 
@@ -406,7 +404,7 @@ TEST_F(LateLogZoneTest, BeforeTheLogIsRecoveredDataDoesNotWaitForIt) {
 
 TEST_F(ReclaimerTest, ABusyZoneIsTriedAgainUntilItIsFree) {
   std::atomic<std::uint32_t> calls = 0;
-  RunningReclaimer running(*zones_, [&](ZoneId zone) -> Status {
+  RunningSearch running(*zones_, [&](ZoneId zone) -> Status {
     if (++calls < 3 * kZones) return Fail(Code::kBusy, "somebody writes it");
     for (const Extent& extent : live_) {
       if (device_->geometry().ZoneOf(extent.place) == zone) zones_->RemoveLive({&extent, 1});

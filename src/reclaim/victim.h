@@ -34,7 +34,7 @@ struct Victim {
   std::uint64_t age = 0;       // zones that were filled after it
   std::uint32_t incarnation = 0;  // of the zone; changes when it leaves use
   // Not for active zones: bytes of metadata that the commits of the copies write. Empty: unknown, counts as none. Finding it costs
-  // time in proportion to the extents or frames, so it is asked for the best victim only (Reclaimer).
+  // time in proportion to the extents or frames, so it is asked for the best victim only (VictimSearch).
   std::optional<std::uint64_t> restated{};
   bool nearly_dead = false;  // worth emptying although space is not short
   bool young = false;        // log zones only: will probably die by itself soon
@@ -44,6 +44,13 @@ struct Victim {
 
 // The live frames of one file in each log zone.
 using FramesOfFile = std::map<ZoneId, LiveFrames>;
+
+// The state of the log at one moment.
+struct LogView {
+  std::vector<LogZoneStatus> zones;
+  std::vector<FramesOfFile> files;
+  bool complete = false;  // false before the mount has recovered the log; then the lists are empty
+};
 
 // Returns the full and active data zones that have live and dead bytes, but no uncommitted ones.
 [[nodiscard]] std::vector<Victim> DataVictims(std::span<const ZoneStatus> zones);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/crc32c.h"
@@ -13,6 +14,8 @@
 namespace zenfs {
 namespace {
 
+// A locked file is tried again later: the thread that holds the lock may wait for the room that this makes.
+constexpr std::chrono::nanoseconds kNoWait{0};
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 // An extent of at most this length is read once and kept in memory until it is moved; longer ones are read twice.
 constexpr std::uint64_t kWindowBytes = 8 << 20;
@@ -91,16 +94,178 @@ ZoneMover::ZoneMover(const Deps& deps)
       check_{.capacity = kPieceBytes},
       window_{.capacity = kWindowBytes} {}
 
+LogView ZoneMover::LookAtLog() {
+  static_cast<void>(deps_.log.supply().ReleaseDead());
+  LogView view;
+  if (!logs_recovered_) return view;
+  view.complete = true;
+  view.zones = deps_.log.zones().Zones();
+  std::map<ZoneId, std::uint64_t> known;
+  std::vector<std::shared_ptr<FramedFile>> files = deps_.logs.All();
+  for (std::shared_ptr<FramedFile>& deleted : deps_.files.DeletedLogs()) {
+    if (std::ranges::find(files, deleted) == files.end()) files.push_back(std::move(deleted));
+  }
+  for (const std::shared_ptr<FramedFile>& file : files) {
+    FramesOfFile frames = file->FrameZones();
+    for (const auto& [zone, live] : frames) known[zone] += live.device_bytes;
+    if (!frames.empty()) view.files.push_back(std::move(frames));
+  }
+  for (LogZoneStatus& zone : view.zones) zone.held = zone.held || zone.live.device_bytes > known[zone.zone];
+  return view;
+}
+
+std::uint64_t ZoneMover::RestatedBytes(const Victim& victim) const {
+  std::uint64_t bytes = 0;
+  if (victim.kind != Victim::Kind::kLog) {
+    for (const auto& file : FilesIn(victim.zone))
+      bytes += zenfs::RestatedBytes(*file, victim.zone, deps_.device.geometry());
+    return bytes;
+  }
+  const std::vector<ZoneId> group = GroupOf(victim);
+  for (const auto& file : deps_.logs.All()) bytes += file->RestatedBytes(group, kPieceBytes);
+  return bytes;
+}
+
+// --- a zone ---
+
+Status ZoneMover::Empty(const Victim& victim, const Pause& pause) {
+  Status emptied;
+  {
+    MutexLock lock(mover_mutex_);
+    copying_since_ = FlushMark::Now(deps_.device);
+    emptied = EmptyVictim(victim, pause);
+  }
+  NoteDamage(emptied);
+  deps_.accounting.Publish();  // also if nobody writes meanwhile
+  return emptied;
+}
+
+Status ZoneMover::EmptyVictim(const Victim& victim, const Pause& pause) {
+  switch (victim.kind) {
+    case Victim::Kind::kData: return MoveExtents(victim.zone, pause);
+    case Victim::Kind::kActive:
+      if (deps_.zones.reclaim().FinishActive(victim.zone)) return {};
+      return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
+    case Victim::Kind::kLog: break;
+  }
+  const std::vector<ZoneId> group = GroupOf(victim);
+  deps_.log.zones().NoteCleaning(group);
+  const Status cleaned = MoveFrames(group, pause);
+  static_cast<void>(deps_.log.supply().ReleaseDead());
+  return cleaned;
+}
+
+Status ZoneMover::EmptyZone(ZoneId zone) {
+  const bool exists = zone.value < deps_.device.geometry().zone_count;
+  const ZoneStatus status = exists ? deps_.zones.Zone(zone) : ZoneStatus{};
+  // An active zone is refused, because the copies could go to its own end.
+  if (status.phase != ZonePhase::kFull && status.phase != ZonePhase::kRetired) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: zone {} is not a full zone of file data", deps_.device.name(), zone.value));
+  }
+  return Empty({.zone = zone});
+}
+
+std::vector<ZoneId> ZoneMover::GroupOf(const Victim& victim) const {
+  std::vector<ZoneId> group;
+  for (const LogZoneStatus& zone : deps_.log.zones().Zones()) {
+    if (zone.generation == victim.generation && zone.closed) group.push_back(zone.zone);
+  }
+  return group;
+}
+
+// A file that is created meanwhile is not in a full zone, or is found by the next search.
+std::vector<std::shared_ptr<const FileRecord>> ZoneMover::FilesIn(ZoneId zone) const {
+  const Geometry& geometry = deps_.device.geometry();
+  const DeviceOffset begin = geometry.ZoneStart(zone);
+  return deps_.catalog.FilesIn(begin, begin + geometry.zone_size);
+}
+
 Status ZoneMover::CheckNotStopped() const {
   if (!stopped_.load(std::memory_order_relaxed)) return {};
   return Fail(Code::kShutdown, deps_.device.name() + ": is being unmounted");
 }
 
+void ZoneMover::NoteDamage(const Status& status) {
+  if (status.ok() || status.error().code() != Code::kCorruption) return;
+  MutexLock lock(mutex_);
+  std::string text = status.error().ToString();
+  if (std::ranges::find(damage_, text) == damage_.end()) damage_.push_back(std::move(text));
+}
+
+std::vector<std::string> ZoneMover::damage() const {
+  MutexLock lock(mutex_);
+  return damage_;
+}
+
+// --- a file ---
+
+Result<ZoneMover::Locked> ZoneMover::TryLock(FileId id) const {
+  Locked locked;
+  const Catalog::Planner lock_file = [&](const CatalogView& view, LockKeys& keys) -> Status {
+    locked.record = view.state().FindFile(id);
+    keys.exclusive.push_back(id);
+    return {};
+  };
+  ZENFS_ASSIGN_OR_RETURN(locked.action, deps_.catalog.Begin(lock_file, Deadline::After(kNoWait)));
+  return locked;
+}
+
+// A file that is open for writing is skipped: its writer may hold it while it waits for the space that is being made.
+Result<ZoneMover::Locked> ZoneMover::LockToMove(FileId id) const {
+  ZENFS_ASSIGN_OR_RETURN(Locked locked, TryLock(id));
+  const auto busy = [&](std::string_view why) {
+    return Fail(Code::kBusy, fmt::format("file {} {}", id.value, why));
+  };
+  if (locked.record == nullptr) return busy("is gone or not committed yet");
+  if (!logs_recovered_ && (locked.record->shape == FileShape::kFramed || recovering_.contains(id)))
+    return busy("is being recovered");
+  const std::shared_ptr<OpenFile> file = deps_.files.Find(id);
+  if (file != nullptr && !file->MovesWhileWritten() && file->writers.load() != 0)
+    return busy("is being written");
+  return locked;
+}
+
+Status ZoneMover::Commit(std::vector<Edit> edits) {
+  return deps_.commits.Commit(std::move(edits), {.data_since = copying_since_});
+}
+
+bool ZoneMover::Notify(FileId id, const std::vector<Extent>& extents) {
+  if (const auto log = deps_.logs.Find(id)) {  // it is there without a handle, too
+    log->TakeMoved(extents);
+    return true;
+  }
+  const std::shared_ptr<OpenFile> file = deps_.files.Find(id);
+  return file == nullptr || file->TakeMoved(extents);
+}
+
+void ZoneMover::AddPending(FileId id) {
+  MutexLock lock(mutex_);
+  pending_.insert(id);
+}
+
+bool ZoneMover::RetryPending() {
+  std::set<FileId> pending;
+  {
+    MutexLock lock(mutex_);
+    pending.swap(pending_);
+  }
+  for (const FileId id : pending) {
+    const Result<Locked> locked = TryLock(id);
+    const bool done = locked && (locked->record == nullptr || Notify(id, locked->record->extents));
+    if (!done) AddPending(id);
+  }
+  MutexLock lock(mutex_);
+  return !pending_.empty();
+}
+
+// --- extents ---
+
 Status ZoneMover::MoveExtents(ZoneId zone, const Pause& pause) {
   const ZonePin pin = deps_.zones.reclaim().PinVictim(zone);  // prevents a reset while the zone is read
   if (!pin.valid()) return {};
   FileErrors errors;
-  for (const std::shared_ptr<const FileRecord>& file : deps_.files.FilesIn(zone)) {
+  for (const std::shared_ptr<const FileRecord>& file : FilesIn(zone)) {
     if (!errors.MayGoOn(file->id, MoveFile(*file, zone, pause))) break;
   }
   return errors.outcome();
@@ -111,7 +276,7 @@ Status ZoneMover::MoveFile(FileRecord file, ZoneId zone, const Pause& pause) {
   for (;;) {
     Piece piece = NextPiece(file, zone);
     if (piece.from.empty()) return {};
-    ZENFS_RETURN_IF_ERROR(deps_.files.CheckRoomForExtents(file.extents.size() + piece.from.size()));
+    ZENFS_RETURN_IF_ERROR(deps_.commits.CheckRoomForExtents(file.extents.size() + piece.from.size()));
     const auto begins = FindExtent(file.extents, piece.from.front().file_offset);
     if (begins->length > kPieceBytes && !sums_.contains(begins->file_offset)) {
       ZENFS_RETURN_IF_ERROR(SumPieces(*begins, pause));
@@ -140,22 +305,49 @@ ZoneMover::Piece ZoneMover::NextPiece(const FileRecord& file, ZoneId zone) const
 
 Result<std::vector<Extent>> ZoneMover::MovePiece(const FileRecord& file, Piece& piece, const Pause& pause) {
   ZENFS_RETURN_IF_ERROR(CheckNotStopped());
-  const auto check = [&](const FileRecord& now) -> Status {
+  const auto lock_unchanged = [&]() -> Result<Locked> {
+    ZENFS_ASSIGN_OR_RETURN(Locked locked, LockToMove(file.id));
     for (const Extent& front : piece.from) {
-      if (Holds(now.extents, front)) continue;
-      return Fail(Code::kBusy, fmt::format("file {}: changed while it was moved", now.id.value));
+      if (Holds(locked.record->extents, front)) continue;
+      return Fail(Code::kBusy, fmt::format("file {}: changed while it was moved", file.id.value));
     }
-    return {};
+    return locked;
   };
   const SteadyTime begin = SteadyNow();
-  ZENFS_RETURN_IF_ERROR(deps_.files.WithFile(file.id, check));
+  if (const Result<Locked> free = lock_unchanged(); !free) return Fail(free.error());
+  ZENFS_RETURN_IF_ERROR(CopyPiece(file, piece));
+  const SteadyTime copied = SteadyNow();
+  if (pause) pause(copied - begin);
+  SyncPoint::Reach("reclaim:copied");
+  const SteadyTime commits = SteadyNow();
+  MovedExtents moved;
+  {
+    ZENFS_ASSIGN_OR_RETURN(const Locked locked, lock_unchanged());
+    moved = ReplaceExtents(*locked.record, piece.from, piece.to, deps_.device.geometry());
+    ZENFS_RETURN_IF_ERROR(Commit({std::move(moved.edit)}));
+    // The old and the new zones are pinned until the open file knows.
+    if (!Notify(file.id, moved.all)) {
+      AddPending(file.id);
+      return Fail(Code::kBusy, fmt::format("file {}: was written to while it was moved", file.id.value));
+    }
+  }
+  // The commit of a file with very many extents may take longer than the copy.
+  if (const auto longer = (SteadyNow() - commits) - (copied - begin); pause && longer.count() > 0)
+    pause(longer);
+  return std::move(moved.all);
+}
+
+Status ZoneMover::CopyPiece(const FileRecord& file, Piece& piece) {
   for (Extent& front : piece.from) {
     ZENFS_ASSIGN_OR_RETURN(const bool copied, CopyInside(front, file.lifetime, piece));
     if (copied) continue;
     ZENFS_ASSIGN_OR_RETURN(const ByteView bytes, ReadFront(file, front));
     const std::size_t first = piece.to.size();
-    ZENFS_RETURN_IF_ERROR(Write(deps_.sink, cursors_[static_cast<std::size_t>(file.lifetime)], file.lifetime,
-                                kWaitForZone, front.file_offset, front.length, bytes, piece));
+    ZENFS_RETURN_IF_ERROR(Write({.sink = deps_.sink,
+                                 .cursor = cursors_[static_cast<std::size_t>(file.lifetime)],
+                                 .lifetime = file.lifetime,
+                                 .wait = kWaitForZone},
+                                front.file_offset, front.length, bytes, piece));
     for (Extent& to : std::span(piece.to).subspan(first)) {
       // The checksum is known unless the end of a zone divided the copy.
       to.crc = to.length == front.length
@@ -163,24 +355,7 @@ Result<std::vector<Extent>> ZoneMover::MovePiece(const FileRecord& file, Piece& 
                    : Crc32c(bytes.subspan(to.file_offset - front.file_offset, to.length));
     }
   }
-  const SteadyTime copied = SteadyNow();
-  if (pause) pause(copied - begin);
-  SyncPoint::Reach("reclaim:copied");
-  const SteadyTime commits = SteadyNow();
-  std::vector<Extent> extents;
-  const Status committed = deps_.files.WithFile(file.id, [&](const FileRecord& now) -> Status {
-    ZENFS_RETURN_IF_ERROR(check(now));
-    MovedExtents moved = ReplaceExtents(now, piece.from, piece.to, deps_.device.geometry());
-    ZENFS_RETURN_IF_ERROR(deps_.files.CommitMoved({std::move(moved.edit)}));
-    extents = std::move(moved.all);
-    if (deps_.files.NoteMoved(now, extents)) return {};
-    return Fail(Code::kBusy, fmt::format("file {}: was written to while it was moved", now.id.value));
-  });
-  if (!committed.ok()) return Fail(committed.error());
-  // The commit of a file with very many extents may take longer than the copy.
-  if (const auto longer = (SteadyNow() - commits) - (copied - begin); pause && longer.count() > 0)
-    pause(longer);
-  return extents;
+  return {};
 }
 
 Status ZoneMover::SumPieces(const Extent& extent, const Pause& pause) {
@@ -238,9 +413,11 @@ Result<bool> ZoneMover::CopyInside(Extent& front, Lifetime lifetime, Copies& cop
   if (longest_copy_ == 0 || !expected) return false;
   const std::size_t first = copies.to.size();
   const std::uint64_t bytes = RoundUp(front.length, deps_.device.geometry().block_size);
+  SinkCursor& cursor = cursors_[static_cast<std::size_t>(lifetime)];
+  const std::uint64_t longest = longest_copy_;
   const Status placed = Place(front.file_offset, front.length, copies, [&](std::uint64_t done) {
-    return deps_.sink.Copy(cursors_[static_cast<std::size_t>(lifetime)], lifetime, front.place + done,
-                           std::min(longest_copy_, bytes - done), Deadline::After(kWaitForZone));
+    return deps_.sink.Copy(cursor, lifetime, front.place + done, std::min(longest, bytes - done),
+                           Deadline::After(kWaitForZone));
   });
   if (!placed.ok() && placed.error().code() == Code::kNotSupported) return LeaveToHost(first, copies);
   if (!placed.ok()) return Fail(placed.error());
@@ -262,45 +439,49 @@ bool ZoneMover::LeaveToHost(std::size_t first, Copies& copies) {
   return false;
 }
 
+// --- frames ---
+
 Status ZoneMover::MoveFrames(std::span<const ZoneId> group, const Pause& pause) {
   FileErrors errors;
-  // `move` moves at least one frame. False if the move of the zones must end.
-  const auto move_all = [&](const FramedFile& file, const std::function<Status()>& move) {
-    Status moved;
-    while (moved.ok() && file.RangeToClean(group).to != 0) {
-      const SteadyTime begin = SteadyNow();
-      moved = CheckNotStopped();
-      if (moved.ok()) moved = move();
-      if (pause && moved.ok()) pause(SteadyNow() - begin);
-    }
-    return errors.MayGoOn(file.id(), moved);
-  };
   for (const std::shared_ptr<FramedFile>& file : deps_.logs.All()) {
-    const auto move = [&](const FileRecord& record) { return MoveFramesOf(*file, &record, group); };
-    if (!move_all(*file, [&] { return deps_.files.WithFile(file->id(), move); })) return errors.outcome();
+    if (!errors.MayGoOn(file->id(), MoveFramesOf(*file, /*deleted=*/false, group, pause)))
+      return errors.outcome();
   }
   // After the others: a file that is deleted meanwhile is in both lists, rather than in neither.
   for (const std::shared_ptr<FramedFile>& file : deps_.files.DeletedLogs()) {
-    const auto move = [&] { return MoveFramesOf(*file, nullptr, group); };
-    if (!move_all(*file, [&] { return deps_.files.WithDeletedLog(file->id(), move); })) break;
+    if (!errors.MayGoOn(file->id(), MoveFramesOf(*file, /*deleted=*/true, group, pause))) break;
   }
   return errors.outcome();
 }
 
-Status ZoneMover::MoveFramesOf(FramedFile& file, const FileRecord* record, std::span<const ZoneId> group) {
-  CleaningRange range = file.RangeToClean(group, kPieceBytes);
-  if (range.to == 0) return {};
-  if (record != nullptr) ZENFS_RETURN_IF_ERROR(deps_.files.CheckRoomForExtents(kExtentsOfFrames));
+Status ZoneMover::MoveFramesOf(FramedFile& file, bool deleted, std::span<const ZoneId> group,
+                               const Pause& pause) {
+  while (file.RangeToClean(group).to != 0) {
+    ZENFS_RETURN_IF_ERROR(CheckNotStopped());
+    const SteadyTime begin = SteadyNow();
+    {
+      ZENFS_ASSIGN_OR_RETURN(const Locked locked, deleted ? TryLock(file.id()) : LockToMove(file.id()));
+      // The file may have changed before it was locked.
+      const CleaningRange range = file.RangeToClean(group, kPieceBytes);
+      if (range.to == 0) return {};
+      ZENFS_RETURN_IF_ERROR(MoveRange(file, deleted ? nullptr : locked.record.get(), range));
+    }
+    if (pause) pause(SteadyNow() - begin);
+  }
+  return {};
+}
+
+Status ZoneMover::MoveRange(FramedFile& file, const FileRecord* record, CleaningRange range) {
+  if (record != nullptr) ZENFS_RETURN_IF_ERROR(deps_.commits.CheckRoomForExtents(kExtentsOfFrames));
   const std::uint64_t bytes = range.to - range.from;
   const Extent* const last = record == nullptr || record->extents.empty() ? nullptr : &record->extents.back();
   std::uint32_t again = 0;
   ZENFS_ASSIGN_OR_RETURN(Copies copies, CopyFrames(file, range, last, &again));
   if (last != nullptr) KeepChecksum(*last, again, copies.to, range);
   ZENFS_ASSIGN_OR_RETURN(FramedFile::Rewrite rewrite, file.BeginCleaning(range, copies.to));
-  const Status done =
-      record != nullptr ? deps_.files.CommitMoved(rewrite.edits()) : deps_.files.SettleDeleted(copies.to);
+  const Status done = record != nullptr ? Commit(rewrite.edits()) : SettleDeleted(copies.to);
   rewrite.End(done);
-  if (done.ok()) deps_.cleaned.fetch_add(bytes, std::memory_order_relaxed);
+  if (done.ok()) deps_.written.cleaned.fetch_add(bytes, std::memory_order_relaxed);
   return done;
 }
 
@@ -320,8 +501,8 @@ Result<ZoneMover::Copies> ZoneMover::CopyFrames(const FramedFile& file, const Cl
   buffer.PadTo(block);
   Copies copies;
   SinkCursor cursor;
-  ZENFS_RETURN_IF_ERROR(Write(deps_.log_sink, cursor, Lifetime::kNotSet, kWaitInLock, range.from, length,
-                              buffer.View(), copies));
+  ZENFS_RETURN_IF_ERROR(Write({.sink = deps_.log_sink, .cursor = cursor, .wait = kWaitInLock}, range.from,
+                              length, buffer.View(), copies));
   SumAndDivide(copies.to, buffer.View(), block);
   return copies;
 }
@@ -340,6 +521,14 @@ Result<std::uint64_t> ZoneMover::ReadFrames(const FramedFile& file, const Cleani
   return again;
 }
 
+Status ZoneMover::SettleDeleted(const std::vector<Extent>& copies) {
+  ZENFS_RETURN_IF_ERROR(Commit({}));  // only flushes
+  deps_.zones.AddLive(copies);
+  return deps_.zones.RemoveLive(copies) ? Status() : deps_.zones.health();
+}
+
+// --- both ---
+
 Status ZoneMover::Place(std::uint64_t file_offset, std::uint64_t length, Copies& copies, const Send& send) {
   const std::size_t first = copies.to.size();
   for (std::uint64_t done = 0; done < length;) {
@@ -356,12 +545,13 @@ Status ZoneMover::Place(std::uint64_t file_offset, std::uint64_t length, Copies&
   return {};
 }
 
-Status ZoneMover::Write(ExtentSink& sink, SinkCursor& cursor, Lifetime lifetime, std::chrono::seconds wait,
-                        std::uint64_t file_offset, std::uint64_t length, ByteView bytes, Copies& copies) {
+Status ZoneMover::Write(const Destination& destination, std::uint64_t file_offset, std::uint64_t length,
+                        ByteView bytes, Copies& copies) {
   const std::size_t first = copies.to.size();
   ZENFS_RETURN_IF_ERROR(Place(file_offset, length, copies, [&](std::uint64_t done) {
     const ByteView part = bytes.subspan(done, std::min<std::uint64_t>(kWriteBytes, bytes.size() - done));
-    return sink.Write(cursor, lifetime, {&part, 1}, Deadline::After(wait));
+    return destination.sink.Write(destination.cursor, destination.lifetime, {&part, 1},
+                                  Deadline::After(destination.wait));
   }));
   for (const Extent& to : std::span(copies.to).subspan(first)) {
     const std::uint64_t whole = RoundUp(to.length, deps_.device.geometry().block_size);
@@ -412,10 +602,6 @@ std::uint64_t RestatedBytes(const FileRecord& file, ZoneId zone, const Geometry&
     ++extents;
   }
   return restated * kRestatedBytesAnExtent;
-}
-
-std::uint64_t RestatedBytes(const FramedFile& file, std::span<const ZoneId> group) {
-  return file.RestatedBytes(group, kPieceBytes);
 }
 
 MovedExtents ReplaceExtents(const FileRecord& file, const std::vector<Extent>& from,

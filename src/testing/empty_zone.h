@@ -6,23 +6,23 @@
 namespace zenfs {
 
 // `volume` is mounted read-write. The zone is reset once nobody reads it. Errors: those of WriterMount::EnterToWrite and
-// Relocation::EmptyZone.
+// ZoneMover::EmptyZone.
 inline Status EmptyZone(Volume& volume, ZoneId zone) {
   const WriterMount& mount = dynamic_cast<const MountedVolume&>(volume).mount();
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount.EnterToWrite());
-  return mount.parts().relocation.EmptyZone(zone);
+  return mount.parts().mover.EmptyZone(zone);
 }
 
 // Cleans all log zones that get no more frames, as the collector does when space is short. Returns the first error.
 inline Status CleanLogZones(Volume& volume) {
   const WriterMount& mount = dynamic_cast<const MountedVolume&>(volume).mount();
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount.EnterToWrite());
-  Relocation& relocation = mount.parts().relocation;
+  ZoneMover& mover = mount.parts().mover;
   Status first;
-  for (const LogZoneStatus& zone : relocation.LookAtLog().zones) {
+  for (const LogZoneStatus& zone : mover.LookAtLog().zones) {
     if (!zone.can_be_cleaned()) continue;
     const Victim victim{.zone = zone.zone, .kind = Victim::Kind::kLog, .generation = zone.generation};
-    first.Update(relocation.Empty(victim, {}));
+    first.Update(mover.Empty(victim, {}));
   }
   return first;
 }

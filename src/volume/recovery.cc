@@ -79,7 +79,7 @@ Status RecoverSyncBlocks(const State& state, VolumeParts& parts, RecoveredLogs& 
   parts.log.MayRelease();
   std::set<FileId> recovering;
   for (const auto& [id, log] : logs) recovering.insert(id);
-  parts.relocation.KeepUntilRecovered(std::move(recovering));
+  parts.mover.KeepUntilRecovered(std::move(recovering));
   ZENFS_RETURN_IF_ERROR(StartReclaim(parts));  // the frames may need room that only reclaim can make
   return MoveSyncBlocks(parts.device, parts.log, logs, pins);
 }
@@ -104,7 +104,7 @@ void OpenLogs(VolumeParts& parts, RecoveredLogs& logs, BufferRecovery& orphans) 
     if (record->shape == FileShape::kPlain) continue;  // nothing behind its extents was found
     parts.logs.Add(parts.factory.RecoveredLog(*record, std::move(log), orphans.BytesOf(id)));
   }
-  parts.relocation.LogsAreRecovered();
+  parts.mover.LogsAreRecovered();
 }
 
 Status MakeMount(VolumeParts& parts, const State& state, const std::vector<ZoneInfo>& report,

@@ -102,7 +102,7 @@ TEST(CostByExtents, WhatAMoveRestatesIsKnownBeforeIt) {
   std::uint64_t written = std::numeric_limits<std::uint64_t>::max();
   for (int move = 0; move < 3; ++move) {
     const ZoneId zone = device->geometry().ZoneOf(volume->Layout("a.sst")->extents.front().place);
-    const std::uint64_t estimate = parts.relocation.RestatedBytes({.zone = zone});
+    const std::uint64_t estimate = parts.mover.RestatedBytes({.zone = zone});
     const std::uint64_t before = volume->counters().written.metadata;
     ASSERT_TRUE(IsOk(EmptyZone(*volume, zone)));
     const std::uint64_t bytes = volume->counters().written.metadata - before;
@@ -135,9 +135,9 @@ TEST(CostByWindows, WhatACleaningRestatesIsKnownBeforeIt) {
   }
   const Victim victim{
       .zone = of_the_log().zone, .kind = Victim::Kind::kLog, .generation = of_the_log().generation};
-  const std::uint64_t known = parts.relocation.RestatedBytes(victim);
+  const std::uint64_t known = parts.mover.RestatedBytes(victim);
   const std::uint64_t before = volume->counters().written.metadata;
-  ASSERT_TRUE(IsOk(parts.relocation.Empty(victim, {})));
+  ASSERT_TRUE(IsOk(parts.mover.Empty(victim, {})));
   const std::uint64_t written = volume->counters().written.metadata - before;
   EXPECT_GE(known, written / 2);
   EXPECT_LE(known, written * 2);

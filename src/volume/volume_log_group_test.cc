@@ -65,8 +65,8 @@ TEST_F(VolumeLogGroupTest, CleaningAllLogZonesLeavesNoFrameInAClosedOne) {
   const auto log = Log("a.log");
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(Record("a.log", *log, 40'000));
   ASSERT_TRUE(IsOk(CleanLogZones(*volume_)));
-  Relocation& relocation = dynamic_cast<const MountedVolume&>(*volume_).mount().parts().relocation;
-  for (const LogZoneStatus& zone : relocation.LookAtLog().zones) {
+  ZoneMover& mover = dynamic_cast<const MountedVolume&>(*volume_).mount().parts().mover;
+  for (const LogZoneStatus& zone : mover.LookAtLog().zones) {
     if (!zone.closed) continue;
     EXPECT_EQ(zone.live.device_bytes, 0u) << zone.zone.value;
   }

@@ -44,19 +44,19 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
           *zones, device.geometry.log_zones == 0 ? WritePurpose::kReclaim : WritePurpose::kData,
           base.spread)),
       drain(logs),
-      relocation({.device = *device.device,
-                  .zones = *zones,
-                  .catalog = catalog,
-                  .commits = commits,
-                  .files = files,
-                  .logs = logs,
-                  .log = log,
-                  .sink = *copy_sink,
-                  .log_sink = *log_copy_sink,
-                  .written = written,
-                  .accounting = accounting,
-                  .device_copy = device.options.device_copy}),
-      reclaimer(*zones, device.geometry.block_size, relocation),
+      mover({.device = *device.device,
+             .zones = *zones,
+             .catalog = catalog,
+             .commits = commits,
+             .files = files,
+             .logs = logs,
+             .log = log,
+             .sink = *copy_sink,
+             .log_sink = *log_copy_sink,
+             .written = written,
+             .accounting = accounting,
+             .device_copy = device.options.device_copy}),
+      reclaimer(*zones, log, commits, mover),
       factory({.file = {.device = *device.device,
                         .catalog = catalog,
                         .commits = commits,
@@ -101,7 +101,7 @@ SpaceReport VolumeParts::Space() const {
 
 void VolumeParts::StopMoving(bool finish_resets) {
   drain.Stop();
-  relocation.Stop();
+  mover.Stop();
   log.Stop();
   // So the zones of deleted files are free when a caller asks for the free space after the unmount.
   if (finish_resets) IgnoreError(zones->operations().Drain(Deadline::After(kLastResets)));

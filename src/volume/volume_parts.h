@@ -17,7 +17,7 @@
 #include "open/trace_recorder.h"
 #include "open/write_accounting.h"
 #include "reclaim/reclaimer.h"
-#include "reclaim/relocation.h"
+#include "reclaim/zone_mover.h"
 #include "volume/file_opener.h"
 #include "volume/mounted_device.h"
 #include "volume/namespace.h"
@@ -72,7 +72,7 @@ struct VolumeParts {
   const std::unique_ptr<ExtentSink> copy_sink;      // for copies of live data
   const std::unique_ptr<ExtentSink> log_copy_sink;  // for copies of frames
   LogDrain drain;
-  Relocation relocation;
+  ZoneMover mover;
   Reclaimer reclaimer;
   const OpenFileFactory factory;
   FileOpener opener;

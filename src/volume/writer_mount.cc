@@ -26,7 +26,7 @@ VolumeCounters WriterMount::counters() const {
 
 std::vector<std::string> WriterMount::notices() const {
   std::vector<std::string> all = device_->notices;
-  const std::vector<std::string> damage = parts_->relocation.damage();
+  const std::vector<std::string> damage = parts_->mover.damage();
   all.insert(all.end(), damage.begin(), damage.end());
   if (parts_->trace) {
     if (auto problem = parts_->trace->problem()) all.push_back(*std::move(problem));
