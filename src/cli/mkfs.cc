@@ -32,7 +32,7 @@ class MkfsAction : public Action {
   explicit MkfsAction(CLI::App& app) : device_(app) {
     app.add_flag("--force", options_.force, "Replace the contents of the device");
     AddCount(app, "--finish-threshold", options_.finish_threshold_percent,
-             "Recorded in the superblock: finish a zone early with less than PCT percent of it left", 100)
+             "For scripts of the older ZenFS: recorded, without effect", 100)
         ->type_name("PCT");
     AddCount(app, "--metadata-zones", options_.metadata_zones,
              "Set aside so many zones for metadata, for very many files (default: by the size of the device)",
