@@ -202,12 +202,8 @@ set(ZENFS_SOURCES_metalog
   metalog/flush.cc
   metalog/follower.cc
   metalog/footprint.cc
-  metalog/generation_reader.cc
   metalog/generation_writer.cc
-  metalog/generations.cc
   metalog/group_commit.cc
-  metalog/headless_zone.cc
-  metalog/log_fingerprint.cc
   metalog/log_switch.cc
   metalog/metadata_scan.cc
   metalog/metalog.cc

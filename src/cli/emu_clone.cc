@@ -6,9 +6,9 @@
 #include "base/short_bytes.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
+#include "metalog/replay.h"
 
 namespace zenfs {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/number.h"
 #include "cli/random_area.h"
 #include "cli/verbs.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/probe.h"
+#include "metalog/replay.h"
 
 namespace zenfs {
 namespace {

@@ -18,8 +18,7 @@
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "format/superblock.h"
-#include "metalog/generations.h"
-#include "metalog/log_fingerprint.h"
+#include "metalog/replay.h"
 #include "model/state.h"
 
 namespace zenfs {

@@ -9,8 +9,8 @@
 
 #include "device/presence.h"
 #include "format/metalog_payload.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/metazones.h"
+#include "metalog/replay.h"
 #include "metalog/zone_reader.h"
 
 namespace zenfs {

@@ -11,8 +11,8 @@
 #include "base/random.h"
 #include "format/metalog_payload.h"
 #include "metalog/flush.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/metalog_impl.h"
+#include "metalog/replay.h"
 #include "metalog/state_snapshot.h"
 #include "metalog/switch_run.h"
 

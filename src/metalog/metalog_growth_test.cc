@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/metalog_test_util.h"
 #include "metalog/replay.h"
 #include "testing/crash_device.h"

@@ -12,7 +12,6 @@
 #include "format/metalog_payload.h"
 #include "format/superblock_correction.h"
 #include "metalog/metazones.h"
-#include "metalog/replay.h"
 #include "metalog/zone_reader.h"
 
 namespace zenfs {
@@ -233,11 +232,6 @@ Result<SuperblockCopy> CorrectedSuperblock(ZonedDevice& device) {
     }
   }
   return Fail(Code::kCorruption, fmt::format("{}: no copy of the superblock is valid", device.name()));
-}
-
-std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock) {
-  const Result<Replayed> replayed = Replay(device, superblock);
-  return replayed ? replayed->chain : std::vector<ZoneId>();
 }
 
 }  // namespace zenfs

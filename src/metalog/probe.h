@@ -36,7 +36,4 @@ struct SuperblockCopy {
 // with its seed, proves the correction. Errors: kCorruption if there is none; those of ProbeSuperblock about geometry.
 [[nodiscard]] Result<SuperblockCopy> CorrectedSuperblock(ZonedDevice& device);
 
-// The zones of the newest complete generation of the metadata log, in chain order; empty if there is none.
-[[nodiscard]] std::vector<ZoneId> NewestGenerationZones(ZonedDevice& device, const Superblock& superblock);
-
 }  // namespace zenfs

@@ -14,7 +14,7 @@
 #include "base/zeros.h"
 #include "device/presence.h"
 #include "device/read_or_zeros.h"
-#include "metalog/log_fingerprint.h"
+#include "metalog/replay.h"
 
 namespace zenfs {
 namespace {

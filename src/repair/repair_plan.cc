@@ -9,7 +9,6 @@
 #include "device/guarded_device.h"
 #include "device/presence.h"
 #include "metalog/footprint.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/metadata_scan.h"
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"

@@ -6,7 +6,6 @@
 #include "input.h"
 #include "metadata_log.h"
 #include "metalog/follower.h"
-#include "metalog/log_fingerprint.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
