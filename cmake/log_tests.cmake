@@ -1,7 +1,6 @@
 # Tests of src/metalog and src/wal, the two kinds of log. The rest is in sources.cmake.
 set(ZENFS_TESTS_metalog
   metalog/commit_queue_test.cc
-  metalog/covered_ranges_test.cc
   metalog/follower_test.cc
   metalog/footprint_test.cc
   metalog/log_switch_test.cc

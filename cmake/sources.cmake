@@ -217,7 +217,6 @@ set(ZENFS_SOURCES_metalog
   metalog/state_snapshot.cc
   metalog/switch_run.cc
   metalog/zone_reader.cc
-  metalog/metazone_scan.cc
 )
 
 set(ZENFS_SOURCES_file

@@ -2,18 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
-#include "metalog/covered_ranges.h"
 #include "metalog/metazones.h"
 #include "metalog/zone_reader.h"
 

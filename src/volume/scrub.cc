@@ -23,7 +23,7 @@
 #include "device/remembered_holes.h"
 #include "format/superblock.h"
 #include "metalog/follower.h"
-#include "metalog/metazone_scan.h"
+#include "metalog/metadata_scan.h"
 #include "metalog/metazones.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
