@@ -1,17 +1,14 @@
 # Tests of src/metalog and src/wal, the two kinds of log. The rest is in sources.cmake.
 set(ZENFS_TESTS_metalog
-  metalog/commit_queue_test.cc
+  metalog/checkpoint_test.cc
   metalog/follower_test.cc
-  metalog/footprint_test.cc
-  metalog/log_switch_test.cc
+  metalog/group_commit_test.cc
   metalog/metadata_scan_test.cc
   metalog/metalog_copies_test.cc
   metalog/metalog_crash_test.cc
   metalog/metalog_damage_test.cc
   metalog/metalog_fault_test.cc
-  metalog/metalog_group_test.cc
   metalog/metalog_growth_test.cc
-  metalog/metalog_switch_test.cc
   metalog/metalog_test.cc
   metalog/metazones_test.cc
   metalog/pair_zones_test.cc

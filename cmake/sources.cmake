@@ -89,6 +89,7 @@ set(ZENFS_SOURCES_device
   device/checked_device.cc
   device/claimed_crcs.cc
   device/copy_by_host.cc
+  device/flush_mark.cc
   device/guarded_device.cc
   device/joined_device.cc
   device/joined_queue.cc
@@ -198,24 +199,18 @@ set(ZENFS_TESTS_zone
 )
 
 set(ZENFS_SOURCES_metalog
-  metalog/commit_queue.cc
-  metalog/flush.cc
+  metalog/checkpoint.cc
   metalog/follower.cc
-  metalog/footprint.cc
   metalog/generation_writer.cc
   metalog/group_commit.cc
-  metalog/log_switch.cc
   metalog/metadata_scan.cc
   metalog/metalog.cc
-  metalog/metalog_parts.cc
   metalog/metazones.cc
   metalog/pair_zones.cc
   metalog/probe.cc
   metalog/reconstruct.cc
   metalog/replay.cc
   metalog/replica.cc
-  metalog/state_snapshot.cc
-  metalog/switch_run.cc
   metalog/zone_reader.cc
 )
 

@@ -11,11 +11,14 @@
 // Works only on a guarded device (device/guarded_device.h), which counts failed flushes. Without a guard,
 // FlushFailedSince always returns false.
 //
+// FlushWrittenSince does the last two steps.
+//
 // Threads: a plain value. A failed flush is counted before the next flush of the device begins.
 #pragma once
 
 #include <cstdint>
 
+#include "base/status.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -40,5 +43,11 @@ class FlushMark {
 
   std::uint64_t failed_flushes_;
 };
+
+// Flushes the device. Does nothing if it has no volatile cache. Errors: the device's.
+[[nodiscard]] Status FlushDevice(ZonedDevice& device);
+
+// Makes writes since `mark` durable. Errors: the device's; kIo if a flush failed since `mark`, so writes may be lost.
+[[nodiscard]] Status FlushWrittenSince(ZonedDevice& device, FlushMark mark);
 
 }  // namespace zenfs

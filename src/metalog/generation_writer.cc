@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "device/flush_mark.h"
+#include "format/edit_codec.h"
 #include "format/metalog_payload.h"
-#include "metalog/flush.h"
+#include "metalog/replay.h"
 
 namespace zenfs {
 namespace {
@@ -60,29 +62,33 @@ GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superb
       sequence_(start.base_sequence) {}
 
 GenerationWriter::GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
-                                   Resume resume)
+                                   const Replayed& found)
     : device_(device),
       superblock_(superblock),
       zones_(zones),
       layout_(device.geometry().block_size),
-      generation_(resume.generation),
-      salt_(resume.salt),
+      generation_(found.generation),
+      salt_(found.salt),
       base_sequence_(0),
-      after_(resume.tail.back()),
+      after_(found.chain.back()),
       wanted_copies_(1),
-      added_(std::move(resume.added)),
-      chain_(std::move(resume.chain)),
-      places_(resume.places),
-      primary_(resume.tail.front()),
-      capacity_(resume.capacity),
-      position_(resume.position),
-      ordinal_(resume.ordinal),
-      sequence_(resume.sequence) {
-  for (const ZoneId zone : resume.tail)
+      added_(found.added_zones),
+      chain_(found.chain),
+      places_(found.places),
+      capacity_(found.capacity),
+      position_(found.position),
+      ordinal_(found.frames),
+      sequence_(found.sequence) {
+  const auto add = [&](ZoneId zone) {
     copies_.push_back({.zone = zone,
                        .seed = FrameSeed::Of(superblock.seed, zone, generation_, salt_),
                        .buffer = {},
                        .written = {}});
+  };
+  for (const ZoneId zone : found.tail) add(zone);
+  // If nothing may be written behind the last frame, the last zone stands for the place until the log switch.
+  if (!found.tail_is_clean()) add(found.chain.back());
+  primary_ = copies_.front().zone;
 }
 
 std::vector<ZoneId> GenerationWriter::tail() const {
@@ -243,19 +249,55 @@ Status GenerationWriter::Write(FrameKind kind, std::string_view payload, std::ui
   return {};
 }
 
-GenerationWriter::Resume ResumeOf(const Replayed& replayed) {
-  return {
-      .generation = replayed.generation,
-      .salt = replayed.salt,
-      .chain = replayed.chain,
-      .added = replayed.added_zones,
-      // If nothing may be written behind the last frame, the last zone stands for the place until the log switch.
-      .tail = replayed.tail_is_clean() ? replayed.tail : std::vector<ZoneId>{replayed.chain.back()},
-      .places = replayed.places,
-      .capacity = replayed.capacity,
-      .position = replayed.position,
-      .ordinal = replayed.frames,
-      .sequence = replayed.sequence};
+namespace {
+
+// Large enough for the full bandwidth of the device, small enough to waste little at the end of a zone.
+constexpr std::uint64_t kFrameTarget = 256 << 10;
+constexpr std::uint64_t kFramesPerZone = 4;
+
+class SnapshotWriter {
+ public:
+  SnapshotWriter(GenerationWriter& writer, std::uint64_t sequence) : writer_(writer), sequence_(sequence) {}
+
+  void Add(const std::vector<Edit>& chunk) {
+    if (!status_.ok()) return;
+    EditListBuilder alone;
+    alone.Add(chunk);
+    if (!list_.empty() && list_.size() + alone.size() > Limit()) status_ = Flush();
+    if (status_.ok() && alone.size() > writer_.PayloadRoom(0)) status_ = writer_.BeginZone();
+    if (status_.ok()) list_.Add(chunk);
+  }
+  Status Finish() {
+    if (status_.ok() && !list_.empty()) status_ = Flush();
+    return status_;
+  }
+
+ private:
+  std::uint64_t Limit() const {
+    const std::uint64_t target = std::min(kFrameTarget, writer_.zone_capacity() / kFramesPerZone);
+    return std::min(target, writer_.PayloadRoom(0));
+  }
+  Status Flush() { return writer_.Write(FrameKind::kSnapshot, list_.Take(), sequence_, sequence_); }
+
+  GenerationWriter& writer_;
+  const std::uint64_t sequence_;
+  EditListBuilder list_;
+  Status status_;
+};
+
+}  // namespace
+
+Status GenerationWriter::WriteSnapshot(const State& state) {
+  ZENFS_ASSERT(sequence_ == base_sequence_ && places_ != 0);
+  SnapshotWriter snapshot(*this, base_sequence_);
+  state.Describe([&snapshot](const std::vector<Edit>& chunk) { snapshot.Add(chunk); });
+  return snapshot.Finish();
+}
+
+Status GenerationWriter::WriteSwitchComplete() {
+  const SwitchComplete complete{
+      .salt = salt_, .frames = ordinal_, .sequence = sequence_, .chain_index = chain_index()};
+  return Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence_, sequence_);
 }
 
 }  // namespace zenfs

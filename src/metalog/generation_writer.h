@@ -11,21 +11,27 @@
 // Threads: one at a time, ensured by the caller.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "format/frame.h"
 #include "format/metalog_payload.h"
 #include "format/superblock.h"
 #include "metalog/metazones.h"
-#include "metalog/replay.h"
+#include "model/state.h"
 
 namespace zenfs {
+
+struct Replayed;
 
 // Fills the first layout.frames_at bytes of `buffer` with what a metadata zone begins with. `ordinal`: of the log header.
 void PutHead(const Superblock& superblock, const LogHeader& header, ZoneId zone, std::uint64_t ordinal,
@@ -41,22 +47,12 @@ class GenerationWriter {
     ZoneId after;                     // prefer the next zone after this one
     std::uint32_t copies = 1;         // zones of each place
   };
-  // To continue a generation that was found on the device.
-  struct Resume {
-    std::uint64_t generation = 0;
-    std::uint64_t salt = 0;
-    std::vector<ZoneId> chain;  // all zones
-    std::vector<ZoneId> added;  // the added zones that its headers name
-    std::vector<ZoneId> tail;   // those of the last place that are written on, at least one
-    std::uint32_t places = 1;
-    std::uint64_t capacity = 0;  // of the smallest zone of the last place
-    std::uint64_t position = 0;  // in the last place
-    std::uint64_t ordinal = 0;   // of the next frame
-    std::uint64_t sequence = 0;  // of the last commit
-  };
 
+  // A new generation. Call BeginZone first.
   GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones, Start start);
-  GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones, Resume resume);
+  // Continues the generation of `found` behind its last frame.
+  GenerationWriter(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
+                   const Replayed& found);
 
   // Begins the first or next place of the chain and makes its headers durable before any other frame. Otherwise a torn
   // write could leave a zone's old frames visible behind its old header, which would make them valid.
@@ -71,6 +67,12 @@ class GenerationWriter {
   // kBusy makes its zone distrusted.
   [[nodiscard]] Status Write(FrameKind kind, std::string_view payload, std::uint64_t first_sequence,
                              std::uint64_t last_sequence);
+
+  // Writes the snapshot, in as many places as it needs. `state`: as of the base sequence; it must not change during the call.
+  // Errors: those of BeginZone and Write.
+  [[nodiscard]] Status WriteSnapshot(const State& state);
+  // Writes the frame that completes the generation, after its last commit. Flush before and after it. Errors: those of Write.
+  [[nodiscard]] Status WriteSwitchComplete();
 
   // Longest payload, in bytes, that fits in this place and leaves `reserve` bytes free. 0 if none fits.
   std::uint64_t PayloadRoom(std::uint64_t reserve) const;
@@ -136,7 +138,75 @@ class GenerationWriter {
   std::atomic<std::uint64_t> bytes_written_ = 0;
 };
 
-// Behind the last frame of the replayed log.
-[[nodiscard]] GenerationWriter::Resume ResumeOf(const Replayed& replayed);
+// The generation that takes the commits, and whether it still takes them.
+//
+//     clean --Fence--> fenced --MoveTo--> clean
+//     torn  ------------------- MoveTo--> clean
+//
+//   torn     the replay found a torn frame at the end. Nothing is written behind it
+//   fenced   a write has an unknown outcome. Nothing more is written
+//
+// A complete log switch moves the log to its generation. If a log switch fails in a state other than clean, the log has
+// to become read-only.
+//
+// Invariants
+//   generation numbers rise; TakeNumber returns each number once
+//   the writer stays the same while a thread leads (group_commit.h), unless that thread calls MoveTo
+//
+// Ownership: owns the writer of the generation.
+// Threads: no lock; the lock of the log guards it (metalog.h). Only the leader uses the writer; it does so without
+// the lock.
+// Units: bytes. Errors: none.
+class CurrentGeneration {
+ public:
+  // `writer` null: the device is read-only. `highest`: the highest number that a generation on the device has, complete
+  // or not.
+  CurrentGeneration(std::unique_ptr<GenerationWriter> writer, bool tail_is_clean, std::uint64_t highest)
+      : writer_(std::move(writer)), tail_is_clean_(tail_is_clean), last_number_(highest) {}
+
+  // False if the device is read-only. The functions from writer() on need a writer.
+  bool has_writer() const { return writer_ != nullptr; }
+  bool fenced() const { return fenced_; }
+  bool tail_is_clean() const { return tail_is_clean_; }
+  // True if frames may be written.
+  bool clean() const { return !fenced_ && tail_is_clean_; }
+
+  GenerationWriter& writer() { return *writer_; }
+  const GenerationWriter& writer() const { return *writer_; }
+  // True if a log switch should run: less room is left in the zone than SetSwitchRoom or MoveTo chose, or it would make the
+  // second copy.
+  bool WantsSwitch() const { return writer_->room() < switch_at_room_ || lacks_copy_; }
+  bool lacks_copy() const { return lacks_copy_; }
+  void SetSwitchRoom(std::uint64_t bytes) { switch_at_room_ = bytes; }
+  void Fence() { fenced_ = true; }
+  std::uint64_t TakeNumber() { return ++last_number_; }
+  // The generation of `next` is complete. `lacks_copy`: it has one copy, and there is reason to expect that the next log
+  // switch makes two. Returns the writer of the old one. `switch_reserve`: room for the commits during
+  // a log switch.
+  std::unique_ptr<GenerationWriter> MoveTo(std::unique_ptr<GenerationWriter> next,
+                                           std::uint64_t switch_reserve, bool lacks_copy) {
+    ZENFS_ASSERT(next->generation() > writer_->generation() && next->generation() <= last_number_);
+    // At least half of the remaining room is used before the next log switch. Otherwise a large snapshot would cause a
+    // switch after every few commits.
+    switch_at_room_ = std::min(switch_reserve, next->room() / 2);
+    tail_is_clean_ = true;
+    fenced_ = false;
+    lacks_copy_ = lacks_copy;
+    return std::exchange(writer_, std::move(next));
+  }
+  // A log switch failed. The next one is wanted later.
+  void NoteSwitchFailed() {
+    switch_at_room_ /= 2;
+    lacks_copy_ = false;
+  }
+
+ private:
+  std::unique_ptr<GenerationWriter> writer_;
+  bool tail_is_clean_;
+  bool fenced_ = false;
+  bool lacks_copy_ = false;
+  std::uint64_t last_number_;
+  std::uint64_t switch_at_room_ = 0;
+};
 
 }  // namespace zenfs

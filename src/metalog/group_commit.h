@@ -1,58 +1,118 @@
 // Group commit: each committing thread queues its edits. If no thread leads, the first one in the queue leads and writes
-// all queued edits as one frame, while the other threads wait.
+// all queued edits as one frame, while the other threads wait. metalog.h has the rules of Commit.
 //
-//   Admit, CheckSpace -> queue -> Lead -+-> Publish   durable: to the replica and the sink, in log order
-//                          ^            +-> Refuse    not committed
-//                          +--- Fence <-+             the write has an unknown outcome: a log switch decides
+//   Metalog::Commit: admit, queue -> lead -+-> publish   durable: to the replica and the sink, in log order
+//                             ^            +-> refuse    not committed
+//                             +--- fence <-+             the write has an unknown outcome: a log switch decides
 //
-// Before each batch, all builds check that its sequences follow the last commit and that it stays within its zone. If
-// not, nothing is written and the log becomes read-only (kCorruption).
+// CommitQueue has the calls whose edits are not written yet, and the lead: the right to write to the current generation.
 //
-// Edits are not validated before they are written: the catalog has applied them to its own State with the same code. An
-// edit that contradicts the log's replica is a bug. The log then becomes read-only (kCorruption), because replay would
-// fail at that edit too.
+//     free --Lead-----------> led by the first call in the queue, for one batch --EndLead--> free
+//     free --LeadForSwitch--> led by a log switch --EndLead--> free
 //
-// Ownership: `log` outlives it.
-// Threads: any. The lock of the log is not held during I/O and calls of the sink.
-// Units: bytes. Errors: those of Metalog::Commit (metalog.h).
+// A log switch that waits for the lead goes before all calls. A leading call waits briefly for others (Gather), so that
+// their edits are written together with its own.
+//
+// Invariants
+//   one thread leads at a time
+//   a queued call is not done; TakeBatch, Remove and TakeAll end its membership
+//   whoever ends the lead wakes the thread that may lead next
+//
+// Ownership: each call is on its caller's stack, until it is done.
+// Threads: no lock; the lock of the log guards it (metalog.h). Functions with a `mutex` wait with that lock.
+// Units: bytes of payload. Errors: none.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "metalog/metalog_parts.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "device/flush_mark.h"
+#include "model/edit.h"
 
 namespace zenfs {
 
-class GroupCommit {
- public:
-  explicit GroupCommit(MetalogParts& log) : log_(log) {}
+// Longest encoding of the number of lists in front of a commit's payload.
+inline constexpr std::uint64_t kMaxCountBytes = 10;
 
-  // See Metalog. If memory runs out (std::bad_alloc) the process ends, because other threads would wait for this thread's
-  // role. noexcept belongs here, to the function with the MutexLock: its destructor must not run, since the lock may be
-  // released for I/O at that moment.
-  [[nodiscard]] Status Commit(std::vector<Edit> edits, CommitOptions options) noexcept EXCLUDES(log_.mutex);
-  [[nodiscard]] Status CheckRoom(std::uint64_t bytes) const EXCLUDES(log_.mutex);
+// One Commit call.
+struct CommitCall {
+  void Complete(Status status) {
+    result = std::move(status);
+    done = true;
+    wake.NotifyOne();
+  }
+
+  std::shared_ptr<const std::vector<Edit>> edits;
+  std::string encoded;
+  std::optional<FlushMark> data_since;
+  std::uint64_t reserved = 0;  // in the replica
+  int tries = 0;               // retries in another zone
+  bool done = false;
+  Status result;
+  CondVar wake;
+};
+
+struct CommitBatch {
+  std::vector<CommitCall*> calls;
+  std::uint64_t first_sequence = 0;
+  bool flush_data_first = false;
+
+  std::uint64_t last_sequence() const { return first_sequence + calls.size() - 1; }
+};
+
+class CommitQueue {
+ public:
+  // --- calls ---
+  void Push(CommitCall& call);
+  // Puts a batch that was not written back to the front, and wakes its first call.
+  void PutBack(const CommitBatch& batch);
+  void Remove(const CommitCall& call) { std::erase(queue_, &call); }
+  // Removes and returns all queued calls.
+  std::deque<CommitCall*> TakeAll() { return std::exchange(queue_, {}); }
+  // Takes calls from the front while their payload stays within `limit` bytes. The first call may take up to `room`
+  // bytes, the space in the zone. Only the leader calls this.
+  CommitBatch TakeBatch(std::uint64_t first_sequence, std::uint64_t limit, std::uint64_t room);
+
+  // --- lead ---
+  bool led() const { return led_; }
+  bool MayLead(const CommitCall& call) const {
+    return !led_ && !switch_wants_lead_ && !queue_.empty() && queue_.front() == &call;
+  }
+  void Lead();
+  void LeadForSwitch(Mutex& mutex) REQUIRES(mutex);
+  void EndLead();
+  // Wakes the thread that may lead next.
+  void WakeNext();
+  // The leader waits for the threads of the last batch: they are likely to commit again soon. If the leader wrote alone,
+  // all of them would have to wait for another write.
+  void Gather(Mutex& mutex) REQUIRES(mutex);
+  // The leader's write of `calls` calls took `time`. The next Gather expects about as many calls.
+  void NoteWrite(std::size_t calls, std::chrono::nanoseconds time);
+
+  // --- calls until they return, queued or not ---
+  void BeginCall() { ++active_; }
+  void EndCall();
+  bool idle() const { return active_ == 0; }
+  void AwaitIdle(Mutex& mutex) REQUIRES(mutex);
 
  private:
-  Status Admit(const CommitCall& call) REQUIRES(log_.mutex);
-  // As CheckSpace. If a running log switch makes more room, waits for it.
-  Status FindSpace(const CommitCall& call, Growth growth) REQUIRES(log_.mutex);
-  Status CheckSpace(Growth growth, std::uint64_t bytes) const REQUIRES(log_.mutex);
-  // What to do if the metadata zones are full.
-  std::string WayOut() const REQUIRES(log_.mutex);
-  void Lead(CommitCall& self) REQUIRES(log_.mutex);
-  CommitBatch TakeBatch() REQUIRES(log_.mutex);
-  // `writer`: that of the current generation, which does not change while this thread leads.
-  Status WriteBatch(const CommitBatch& batch, GenerationWriter& writer) EXCLUDES(log_.mutex);
-  void Publish(const CommitBatch& batch) REQUIRES(log_.mutex);
-  void Fence(const CommitBatch& batch, const Error& error) REQUIRES(log_.mutex);
-  void Refuse(const CommitBatch& batch, const Error& error) REQUIRES(log_.mutex);
-  void EndForGood(const CommitBatch& batch, const Error& error) REQUIRES(log_.mutex);
-  void RefuseLost(CommitBatch& batch) REQUIRES(log_.mutex);
-  void WaitForRoom(CommitCall& self) REQUIRES(log_.mutex);
-
-  MetalogParts& log_;
+  std::deque<CommitCall*> queue_;
+  bool led_ = false;
+  bool switch_wants_lead_ = false;
+  CondVar lead_ended_;
+  CondVar gathered_;
+  std::size_t last_batch_calls_ = 1;
+  std::chrono::nanoseconds last_write_time_{0};
+  std::size_t active_ = 0;
+  CondVar idle_;
 };
 
 }  // namespace zenfs

@@ -8,13 +8,9 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "base/random.h"
-#include "format/metalog_payload.h"
-#include "metalog/flush.h"
-#include "metalog/metalog_impl.h"
 #include "metalog/replay.h"
-#include "metalog/state_snapshot.h"
-#include "metalog/switch_run.h"
 
 namespace zenfs {
 namespace {
@@ -39,30 +35,34 @@ Status CheckZones(ZonedDevice& device, const Superblock& superblock) {
   return {};
 }
 
-// Active zones of each copy of the metadata log: the current one and the one of a log switch.
-constexpr std::uint32_t kSlots = 2;
+// Room for frames, in bytes, of the smallest metadata zone. Zones that are offline or cannot be reported do not count.
+std::uint64_t SmallestZone(ZonedDevice& device, std::span<const ZoneId> zones) {
+  const MetazoneLayout layout(device.geometry().block_size);
+  std::uint64_t smallest = device.geometry().zone_size;
+  for (const ZoneId zone : zones) {
+    const Result<ZoneInfo> report = device.ReportZone(zone);
+    if (!report || report->condition == ZoneCondition::kOffline) continue;
+    smallest = std::min(smallest, report->capacity);
+  }
+  return smallest > layout.frames_at ? smallest - layout.frames_at : 0;
+}
+
+// --- a generation of Format and Rebuild ---
 
 // Writes a complete, durable generation with `start.copies` copies that has room for commits after its SwitchComplete.
 Status WriteGeneration(ZonedDevice& device, const Superblock& superblock, Metazones& zones,
                        GenerationWriter::Start start, const State& state) {
-  const std::uint64_t sequence = start.base_sequence;
   GenerationWriter writer(device, superblock, zones, std::move(start));
   ZENFS_RETURN_IF_ERROR(writer.BeginZone());
-  ZENFS_RETURN_IF_ERROR(WriteSnapshot(writer, state, sequence));
+  ZENFS_RETURN_IF_ERROR(writer.WriteSnapshot(state));
   const MetalogSpace space{.zone_bytes = SmallestZone(device, zones.zones()),
                            .zones = zones.usable(),
                            .block_size = device.geometry().block_size,
                            .copies = CopiesOf(superblock, device.geometry())};
   if (writer.room() < space.block_size + space.MinRoom()) ZENFS_RETURN_IF_ERROR(writer.BeginZone());
   ZENFS_RETURN_IF_ERROR(FlushDevice(device));
-  const SwitchComplete complete{.salt = writer.salt(),
-                                .frames = writer.frames(),
-                                .sequence = sequence,
-                                .chain_index = writer.chain_index()};
-  ZENFS_RETURN_IF_ERROR(
-      writer.Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence, sequence));
-  ZENFS_RETURN_IF_ERROR(FlushDevice(device));
-  return {};
+  ZENFS_RETURN_IF_ERROR(writer.WriteSwitchComplete());
+  return FlushDevice(device);
 }
 
 // The same with as many copies as the volume wants, or with one if too few zones are good.
@@ -151,6 +151,40 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
   return result;
 }
 
+// --- opening ---
+
+namespace {
+
+// Active zones of each copy of the metadata log: the current one and the one of a log switch.
+constexpr std::uint32_t kSlots = 2;
+
+// Number of superseded zones that may stay active. zone/slot_plan.h relies on it.
+std::size_t SpareSlots(const Geometry& geometry, std::uint32_t copies) {
+  const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
+  return limited ? copies : kMaxMetadataZones;
+}
+
+// Null if the device is read-only.
+std::unique_ptr<GenerationWriter> WriterOf(ZonedDevice& device, const Superblock& superblock,
+                                           Metazones& zones, const Replayed& replayed) {
+  if (device.mode() == OpenMode::kReadOnly) return nullptr;
+  return std::make_unique<GenerationWriter>(device, superblock, zones, replayed);
+}
+
+// MetalogStats::lost_copy. `zones`: those that lost more than a last frame.
+std::string LostCopyText(const std::vector<std::uint32_t>& zones, std::uint32_t copies) {
+  if (zones.empty()) return {};
+  return fmt::format(
+      "metadata zone {}: frames of the metadata log are gone or damaged there; they were read from their "
+      "other copy. {}",
+      fmt::join(zones, ", "),
+      copies == 2
+          ? "The log was written anew, and has two copies again"
+          : "Too few other zones are good for a second copy: make a backup, and mkfs on a sound device");
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superblock& superblock,
                                                const std::function<Status(const State&)>& approve) {
   const bool exclusive = device.mode() == OpenMode::kExclusive;
@@ -158,42 +192,66 @@ Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superb
   ZENFS_ASSIGN_OR_RETURN(Replayed replayed, Replay(device, superblock));
   if (approve) ZENFS_RETURN_IF_ERROR(approve(replayed.state));
   if (exclusive && replayed.doubt) return Fail(Code::kReadOnly, *replayed.doubt);
-  auto log = std::make_unique<MetalogImpl>(device, superblock, std::move(replayed));
-  if (exclusive) ZENFS_RETURN_IF_ERROR(log->BeginWriting());
-  if (exclusive) log->NoteLostCopy();
+  const bool newer_traces = replayed.newer_traces;
+  const bool has_lost_copies = !replayed.lost_copies.empty();
+  std::vector<std::uint32_t> lost;
+  for (const ZoneId zone : replayed.lost_copies) {
+    if (!replayed.torn_copies.contains(zone)) lost.push_back(zone.value);
+  }
+  auto log = std::make_unique<Metalog>(device, superblock, std::move(replayed));
+  if (!exclusive) return log;
+  ZENFS_RETURN_IF_ERROR(log->BeginWriting(newer_traces, has_lost_copies));
+  {
+    MutexLock lock(log->mutex_);
+    log->stats_.lost_copy = LostCopyText(lost, log->stats_.copies);
+  }
   return log;
 }
 
-MetalogImpl::MetalogImpl(ZonedDevice& device, const Superblock& superblock, Replayed replayed)
-    : recovered_(replayed.state),
-      lost_copies_(replayed.lost_copies),
-      torn_copies_(replayed.torn_copies),
-      newer_traces_(replayed.newer_traces),
-      log_(device, superblock, std::move(replayed), [this] { SwitchRun(log_).Run(); }) {}
+Metalog::Metalog(ZonedDevice& device, const Superblock& superblock, Replayed replayed)
+    : device_(device),
+      superblock_(superblock),
+      layout_(device.geometry().block_size),
+      wanted_copies_(CopiesOf(superblock, device.geometry())),
+      spare_slots_(SpareSlots(device.geometry(), wanted_copies_)),
+      recovered_(replayed.state),
+      zones_(device, superblock_, replayed.added_zones),
+      current_(WriterOf(device, superblock_, zones_, replayed), replayed.tail_is_clean(),
+               std::max(replayed.generation, replayed.highest_generation)),
+      replica_(std::move(replayed.state)),
+      log_switch_([this] { RunCheckpoint(); }),
+      smallest_zone_bytes_(SmallestZone(device, zones_.zones())) {
+  stats_.generation = replayed.generation;
+  stats_.sequence = replayed.sequence;
+  stats_.wanted_copies = wanted_copies_;
+  stats_.copies = replayed.tail.size() == 2 && replayed.lost_copies.empty() ? 2 : 1;
+  if (current_.has_writer())
+    current_.SetSwitchRoom(std::min(space().SwitchReserve(), current_.writer().zone_capacity() / 4));
+}
 
-Status MetalogImpl::BeginWriting() {
+Status Metalog::BeginWriting(bool newer_traces, bool has_lost_copies) {
   // The replayed frames may be in the device's cache only. New commits rely on them.
-  ZENFS_RETURN_IF_ERROR(FlushDevice(log_.device));
+  ZENFS_RETURN_IF_ERROR(FlushDevice(device_));
   std::vector<ZoneId> chain;
   bool tail_is_clean = false;
   {
-    MutexLock lock(log_.mutex);
-    chain = log_.current.writer().chain();  // all zones, also those with damage
-    tail_is_clean = log_.current.tail_is_clean();
+    MutexLock lock(mutex_);
+    chain = current_.writer().chain();  // all zones, also those with damage
+    tail_is_clean = current_.tail_is_clean();
   }
   // This mount ignored an unfinished log switch. No later mount may find it complete.
-  if (newer_traces_) log_.zones.ResetAllBut(chain);
-  log_.zones.FinishSuperseded(chain, log_.spare_slots);
-  if (const std::uint32_t slots = log_.device.geometry().max_active; slots != 0)
-    log_.zones.LimitOthers(slots - kSlots * log_.copies);
+  if (newer_traces) zones_.ResetAllBut(chain);
+  zones_.FinishSuperseded(chain, spare_slots_);
+  if (const std::uint32_t slots = device_.geometry().max_active; slots != 0)
+    zones_.LimitOthers(slots - kSlots * wanted_copies_);
   // The other metadata zones may be reset, so a zone of the current generation must hold a superblock.
-  const bool superblock_is_there = log_.zones.HoldSuperblock(chain);
-  if (tail_is_clean && superblock_is_there) return ReplaceLostCopy(chain);
+  const bool superblock_is_there = zones_.HoldSuperblock(chain);
+  if (tail_is_clean && superblock_is_there) return ReplaceLostCopy(chain, has_lost_copies);
   if (Status switched = Switch(); !switched.ok()) {
     return Fail(
         Code::kReadOnly,
         fmt::format("{}: {} and the metadata log cannot be moved to another zone ({}); mount read-only",
-                    log_.device.name(),
+                    device_.name(),
                     superblock_is_there ? "the metadata log ends in a torn frame"
                                         : "the zones of the current metadata log hold no valid superblock",
                     switched.error().ToString()));
@@ -201,125 +259,128 @@ Status MetalogImpl::BeginWriting() {
   return {};
 }
 
-Status MetalogImpl::ReplaceLostCopy(const std::vector<ZoneId>& chain) {
-  if (log_.copies == 1) return {};
-  const bool whole = lost_copies_.empty() && log_.zones.AllHoldSuperblock(chain);
+Status Metalog::ReplaceLostCopy(const std::vector<ZoneId>& chain, bool has_lost_copies) {
+  if (wanted_copies_ == 1) return {};
+  const bool whole = !has_lost_copies && zones_.AllHoldSuperblock(chain);
   {
-    MutexLock lock(log_.mutex);
-    if (whole && log_.current.writer().copies() == log_.copies) return {};
+    MutexLock lock(mutex_);
+    if (whole && current_.writer().copies() == wanted_copies_) return {};
   }
-  if (log_.zones.Others(chain) < log_.copies) return {};
+  if (zones_.Others(chain) < wanted_copies_) return {};
   IgnoreError(Switch());
   return health();
 }
 
-void MetalogImpl::NoteLostCopy() {
-  std::vector<std::uint32_t> zones;
-  for (const ZoneId zone : lost_copies_) {
-    if (!torn_copies_.contains(zone)) zones.push_back(zone.value);
-  }
-  if (zones.empty()) return;
-  MutexLock lock(log_.mutex);
-  log_.stats.lost_copy = fmt::format(
-      "metadata zone {}: frames of the metadata log are gone or damaged there; they were read from their "
-      "other copy. {}",
-      fmt::join(zones, ", "),
-      log_.stats.copies == 2 ? "The log was written anew, and has two copies again"
-                             : "Too few other zones are good for a second copy: make a backup, and mkfs on a "
-                               "sound device");
+void Metalog::SetSink(CommitSink* sink) {
+  MutexLock lock(mutex_);
+  sink_ = sink;
 }
 
-void MetalogImpl::SetSink(CommitSink* sink) {
-  MutexLock lock(log_.mutex);
-  log_.sink = sink;
+void Metalog::SetMetrics(Metrics* metrics) {
+  MutexLock lock(mutex_);
+  metrics_ = metrics;
+  if (current_.has_writer()) CountWritten();
+  NoteWanted();
 }
 
-void MetalogImpl::SetMetrics(Metrics* metrics) {
-  MutexLock lock(log_.mutex);
-  log_.metrics = metrics;
-  if (log_.current.has_writer()) log_.CountWritten();
-  log_.NoteWanted();
+// --- the zones of the log ---
+
+MetalogSpace Metalog::space() const {
+  MetalogSpace space{.zone_bytes = smallest_zone_bytes_,
+                     .zones = zones_.usable(),
+                     .block_size = layout_.block_size,
+                     .copies = wanted_copies_};
+  space.may_grow =
+      superblock_.may_add_metadata_zones() && zones_.size() + space.ZonesOfPlace() <= kMaxMetadataZones;
+  return space;
 }
 
-Status MetalogImpl::Commit(std::vector<Edit> edits, CommitOptions options) noexcept {
-  return commits_.Commit(std::move(edits), options);
+void Metalog::NoteWanted(std::uint64_t bytes) const {
+  // A running log switch can't name more zones.
+  const bool may = current_.has_writer() && !log_switch_.running() && !zones_claimed_ && !zones_.HasFresh();
+  wanted_zones_.store(may ? space().ZonesNeeded(replica_.used_bytes(), bytes) : 0, std::memory_order_relaxed);
 }
 
-Status MetalogImpl::CheckRoom(std::uint64_t bytes) const { return commits_.CheckRoom(bytes); }
-
-Status MetalogImpl::Switch() noexcept {
-  MutexLock lock(log_.mutex);
-  if (!log_.health.ok()) return log_.health;
-  if (!log_.current.has_writer())
-    return Fail(Code::kReadOnly, log_.device.name() + ": the metadata log was opened read-only");
-  log_.log_switch.AwaitEnd(log_.mutex);
-  if (log_.stopping) return Fail(Code::kShutdown, log_.device.name() + ": the metadata log was stopped");
-  return log_.log_switch.StartAndWait(log_.mutex, 0);
-}
-
-std::vector<ZoneId> MetalogImpl::zones() const { return log_.zones.zones(); }
-
-std::uint32_t MetalogImpl::ClaimWantedZones() {
-  if (log_.wanted_zones.load(std::memory_order_relaxed) == 0) return 0;
-  MutexLock lock(log_.mutex);
-  const std::uint32_t wanted = log_.wanted_zones.exchange(0);
-  if (wanted != 0) log_.zones_claimed = true;
+std::uint32_t Metalog::ClaimWantedZones() {
+  if (wanted_zones_.load(std::memory_order_relaxed) == 0) return 0;
+  MutexLock lock(mutex_);
+  const std::uint32_t wanted = wanted_zones_.exchange(0);
+  if (wanted != 0) zones_claimed_ = true;
   return wanted;
 }
 
-void MetalogImpl::AddZones(std::span<const ZoneInfo> zones) {
-  MutexLock lock(log_.mutex);
+void Metalog::AddZones(std::span<const ZoneInfo> zones) {
+  MutexLock lock(mutex_);
   // A running log switch does not name them.
-  log_.log_switch.AwaitEnd(log_.mutex);
+  log_switch_.AwaitEnd(mutex_);
   std::vector<ZoneId> ids;
   for (const ZoneInfo& zone : zones) {
     ids.push_back(zone.id);
-    const std::uint64_t room = zone.capacity - std::min(zone.capacity, log_.layout.frames_at);
-    log_.smallest_zone_bytes = std::min(log_.smallest_zone_bytes, room);
+    const std::uint64_t room = zone.capacity - std::min(zone.capacity, layout_.frames_at);
+    smallest_zone_bytes_ = std::min(smallest_zone_bytes_, room);
   }
-  log_.zones_claimed = false;
+  zones_claimed_ = false;
   if (ids.empty()) return;  // they are wanted again after the next commit
-  log_.zones.Add(ids);
+  zones_.Add(ids);
   // Their room counts once the device knows of them. If this fails, the next log switch names them.
-  if (log_.health.ok() && !log_.stopping) IgnoreError(log_.log_switch.Start(0));
+  if (health_.ok() && !stopping_) IgnoreError(log_switch_.Start(0));
 }
 
-std::vector<ZoneId> MetalogImpl::TakeFreedZones() {
-  if (!log_.has_freed_zones.exchange(false)) return {};
-  MutexLock lock(log_.mutex);
-  return std::exchange(log_.freed_zones, {});
+std::vector<ZoneId> Metalog::TakeFreedZones() {
+  if (!has_freed_zones_.exchange(false)) return {};
+  MutexLock lock(mutex_);
+  return std::exchange(freed_zones_, {});
 }
 
-void MetalogImpl::AwaitSwitch() {
-  MutexLock lock(log_.mutex);
-  log_.log_switch.AwaitEnd(log_.mutex);
+// --- health and end ---
+
+void Metalog::CheckReplica(const Status& applied) {
+  if (applied.ok()) return;
+  GoReadOnly(
+      applied.error().With(device_.name() + ": a commit contradicts the metadata log's own state (a bug)"));
 }
 
-void MetalogImpl::Stop() {
+void Metalog::GoReadOnly(const Error& why) {
+  if (health_.ok())
+    health_ = Fail(why.code() == Code::kCorruption ? why : Error(Code::kReadOnly, why.text()));
+  for (CommitCall* call : queue_.TakeAll()) {
+    replica_.Release(call->reserved);
+    call->Complete(health_);
+  }
+}
+
+void Metalog::CountWritten() {
+  if (metrics_ == nullptr) return;
+  metrics_->RaiseTo(Value::kMetadataBytes, stats_.bytes_written + current_.writer().bytes_written());
+  metrics_->RaiseTo(Value::kMetaFrames, stats_.frames_written);
+  metrics_->Set(Value::kMetadataCopies, stats_.copies);
+}
+
+void Metalog::Stop() {
   Thread switcher;
   {
-    MutexLock lock(log_.mutex);
-    log_.stopping = true;
-    while (!log_.queue.idle() || log_.log_switch.running()) {
-      log_.log_switch.AwaitEnd(log_.mutex);
-      log_.queue.AwaitIdle(log_.mutex);
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    while (!queue_.idle() || log_switch_.running()) {
+      log_switch_.AwaitEnd(mutex_);
+      queue_.AwaitIdle(mutex_);
     }
-    switcher = log_.log_switch.TakeThread();
+    switcher = log_switch_.TakeThread();
   }
   switcher.Join();
-  MutexLock lock(log_.mutex);
-  if (log_.current.has_writer()) log_.current.writer().ReleaseDevice();
+  MutexLock lock(mutex_);
+  if (current_.has_writer()) current_.writer().ReleaseDevice();
 }
 
-Status MetalogImpl::health() const {
-  MutexLock lock(log_.mutex);
-  return log_.health;
+Status Metalog::health() const {
+  MutexLock lock(mutex_);
+  return health_;
 }
 
-MetalogStats MetalogImpl::stats() const {
-  MutexLock lock(log_.mutex);
-  MetalogStats stats = log_.stats;
-  if (log_.current.has_writer()) stats.bytes_written += log_.current.writer().bytes_written();
+MetalogStats Metalog::stats() const {
+  MutexLock lock(mutex_);
+  MetalogStats stats = stats_;
+  if (current_.has_writer()) stats.bytes_written += current_.writer().bytes_written();
   return stats;
 }
 

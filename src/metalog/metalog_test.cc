@@ -1,4 +1,4 @@
-#include "metalog/metalog_impl.h"
+#include "metalog/metalog.h"
 
 #include <gmock/gmock.h>
 
@@ -120,7 +120,7 @@ TEST_F(MetalogTest, AFrameWithAWrongSequenceIsDamage) {
     auto found = Replay(*device_, volume);
     ASSERT_TRUE(found) << found.error().ToString();
     Metazones zones(*device_, volume);
-    GenerationWriter writer(*device_, volume, zones, ResumeOf(*found));
+    GenerationWriter writer(*device_, volume, zones, *found);
     const std::string nothing(1, '\0');  // a list of no edits
     ZENFS_ASSERT_OK(writer.Write(kind, nothing, kNumbersEnd, kNumbersEnd));
     const auto log = Metalog::Open(*device_, volume);
@@ -173,23 +173,13 @@ class MetalogContradiction : public MetalogTest {
     EXPECT_TRUE(found) << found.error().ToString();
     return *std::move(found);
   }
-  static GenerationWriter::Resume ResumeAt(const Replayed& found) {
-    return {.generation = found.generation,
-            .salt = found.salt,
-            .chain = found.chain,
-            .tail = found.tail,
-            .capacity = found.capacity,
-            .position = found.position,
-            .ordinal = found.frames,
-            .sequence = found.sequence};
-  }
 };
 
 TEST_F(MetalogContradiction, CommitBeyondTheEndOfItsZoneIsNotWrittenAndMakesTheLogReadOnly) {
   Replayed found = Found();
   const DeviceOffset end = device_->geometry().ZoneStart(found.chain.back()) + found.position;
   found.position = found.capacity + device_->geometry().block_size;
-  MetalogImpl log(*device_, superblock(), found);
+  Metalog log(*device_, superblock(), found);
   const Status refused = log.Commit(CreateNamed(kFirstTestId), {});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kCorruption);
@@ -207,7 +197,7 @@ TEST_F(MetalogContradiction, CommitThatDoesNotFollowTheLastOneIsRefused) {
   const Replayed found = Found();
   const Superblock volume = superblock();
   Metazones zones(*device_, volume);
-  const GenerationWriter writer(*device_, volume, zones, ResumeAt(found));
+  const GenerationWriter writer(*device_, volume, zones, found);
   EXPECT_TRUE(writer.CheckNextCommit(found.sequence + 1, found.sequence + 3).ok());
   for (const std::uint64_t first : {found.sequence, found.sequence + 2}) {
     const Status next = writer.CheckNextCommit(first, first);

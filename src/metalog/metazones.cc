@@ -9,8 +9,8 @@
 
 #include "base/aligned_buffer.h"
 #include "base/assert.h"
+#include "device/flush_mark.h"
 #include "format/frame.h"
-#include "metalog/flush.h"
 
 namespace zenfs {
 namespace {

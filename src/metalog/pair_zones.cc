@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "device/flush_mark.h"
 #include "device/presence.h"
-#include "metalog/flush.h"
 #include "metalog/zone_reader.h"
 
 namespace zenfs {

@@ -109,7 +109,7 @@ TEST_F(ReconstructTest, PartsOfAFrameCostTheirOwnBytes) {
   for (std::uint64_t i = 0; i < kCommits; ++i) lists.push_back(ListOfOneFile(kFirstTestId + i));
   std::vector<const std::string*> members;
   for (const std::string& list : lists) members.push_back(&list);
-  GenerationWriter older(*device, superblock, zones, ResumeOf(*log));
+  GenerationWriter older(*device, superblock, zones, *log);
   ASSERT_TRUE(
       older.Write(FrameKind::kCommit, EncodeCommit(members), log->sequence + 1, log->sequence + kCommits)
           .ok());

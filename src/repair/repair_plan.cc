@@ -8,7 +8,7 @@
 #include "buffers/buffer_area_place.h"
 #include "device/guarded_device.h"
 #include "device/presence.h"
-#include "metalog/footprint.h"
+#include "metalog/replica.h"
 #include "metalog/metadata_scan.h"
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"

@@ -224,7 +224,7 @@ Result<std::uint64_t> PutCommits(ZonedDevice& device, std::string_view payload, 
   ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(device));
   ZENFS_ASSIGN_OR_RETURN(const Replayed log, Replay(device, superblock));
   Metazones zones(device, superblock);
-  GenerationWriter writer(device, superblock, zones, ResumeOf(log));
+  GenerationWriter writer(device, superblock, zones, log);
   ZENFS_RETURN_IF_ERROR(writer.Write(FrameKind::kCommit, payload, log.sequence + 1, log.sequence + commits));
   return commits;
 }

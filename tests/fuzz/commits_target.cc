@@ -72,7 +72,7 @@ class Writer {
                                       .keep = before_.chain,
                                       .after = before_.chain.back()}};
     }
-    return {device_, base_.superblock, zones, ResumeOf(before_)};
+    return {device_, base_.superblock, zones, before_};
   }
 
   void PutSnapshotOfAll(GenerationWriter& writer) {

@@ -3,7 +3,7 @@
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
 #include "input.h"
-#include "metalog/footprint.h"
+#include "metalog/replica.h"
 #include "model/state.h"
 #include "state_checks.h"
 

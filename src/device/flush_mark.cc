@@ -1,4 +1,4 @@
-#include "metalog/flush.h"
+#include "device/flush_mark.h"
 
 #include <fmt/format.h>
 

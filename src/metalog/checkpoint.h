@@ -1,4 +1,13 @@
-// The log switch as the other threads see it: whether one runs, and how it ended. switch_run.h carries it out.
+// The log switch, which is the checkpoint of the metadata: the log moves to a new generation in other zones, which begins with
+// a snapshot of the state. Commits continue in the old generation meanwhile.
+//
+//   1 reset the zones that no complete generation needs; write SwitchBegin to the old zone
+//   2 write superblock and header, flush; write the snapshot of the replica, frozen as of commit S
+//   3 copy the commits after S, in rounds; new commits wait during the last round
+//   4 flush, write SwitchComplete, flush; now the new generation is the current one
+//
+// Metalog::Checkpoint (checkpoint.cc) does this. LogSwitch is the log switch as the other threads see it: whether one runs, and
+// how it ended.
 //
 //     idle --Start, StartAndWait--> running --End--> idle
 //
@@ -8,7 +17,7 @@
 //   one log switch runs at a time
 //   the function `run` of the constructor is called once for each log switch; it calls End as its last act
 //
-// Threads: no lock; the lock of the log guards it (metalog_parts.h). Functions with a `mutex` wait with that lock. A log
+// Threads: no lock; the lock of the log guards it (metalog.h). Functions with a `mutex` wait with that lock. A log
 // switch runs in its own thread, or in a waiting thread if the host cannot start one.
 // Units: bytes.
 // Errors: of Start, if the host cannot start a thread; StartAndWait returns the error of the log switch.
