@@ -295,6 +295,7 @@ Status GenerationWriter::WriteSnapshot(const State& state) {
 }
 
 Status GenerationWriter::WriteSwitchComplete() {
+  ZENFS_ASSERT(places_ != 0);
   const SwitchComplete complete{
       .salt = salt_, .frames = ordinal_, .sequence = sequence_, .chain_index = chain_index()};
   return Write(FrameKind::kSwitchComplete, EncodeSwitchComplete(complete), sequence_, sequence_);

@@ -171,8 +171,14 @@ class CurrentGeneration {
   // True if frames may be written.
   bool clean() const { return !fenced_ && tail_is_clean_; }
 
-  GenerationWriter& writer() { return *writer_; }
-  const GenerationWriter& writer() const { return *writer_; }
+  GenerationWriter& writer() {
+    ZENFS_ASSERT(has_writer());
+    return *writer_;
+  }
+  const GenerationWriter& writer() const {
+    ZENFS_ASSERT(has_writer());
+    return *writer_;
+  }
   // True if a log switch should run: less room is left in the zone than SetSwitchRoom or MoveTo chose, or it would make the
   // second copy.
   bool WantsSwitch() const { return writer_->room() < switch_at_room_ || lacks_copy_; }

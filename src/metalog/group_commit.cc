@@ -90,7 +90,7 @@ Status Metalog::Admit(const CommitCall& call) const {
 }
 
 // A log switch needs room for two snapshots, the old and the new one.
-Status Metalog::CheckSpace(Growth growth, std::uint64_t bytes) const {
+Status Metalog::CheckSpace(Growth growth, std::uint64_t bytes) {
   if (growth == Growth::kShrinks) return {};
   const MetalogSpace now = space();
   constexpr std::uint32_t kMinZones = 2;
@@ -117,7 +117,7 @@ Status Metalog::CheckSpace(Growth growth, std::uint64_t bytes) const {
                                           device_.name(), used, limit, advice));
 }
 
-Status Metalog::CheckRoom(std::uint64_t bytes) const {
+Status Metalog::CheckRoom(std::uint64_t bytes) {
   MutexLock lock(mutex_);
   if (!health_.ok()) return health_;
   return CheckSpace(Growth::kGrows, bytes);
@@ -164,7 +164,7 @@ void Metalog::LeadBatch(CommitCall& self) {
 }
 
 void Metalog::BatchLead::Run(CommitCall& self) {
-  ZENFS_ASSERT(log_.current_.clean());
+  ZENFS_ASSERT(log_.health_.ok() && log_.queue_.MayLead(self) && log_.current_.clean());
   log_.queue_.Lead();
   log_.queue_.Gather(log_.mutex_);
   TakeBatch();

@@ -295,7 +295,7 @@ MetalogSpace Metalog::space() const {
   return space;
 }
 
-void Metalog::NoteWanted(std::uint64_t bytes) const {
+void Metalog::NoteWanted(std::uint64_t bytes) {
   // A running log switch can't name more zones.
   const bool may = current_.has_writer() && !log_switch_.running() && !zones_claimed_ && !zones_.HasFresh();
   wanted_zones_.store(may ? space().ZonesNeeded(replica_.used_bytes(), bytes) : 0, std::memory_order_relaxed);

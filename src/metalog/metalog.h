@@ -135,7 +135,7 @@ class Metalog {
 
   // Returns kNoSpace if a commit that makes the state `bytes` larger would be refused now. Lets a caller fail before it
   // writes data that it could not commit.
-  [[nodiscard]] Status CheckRoom(std::uint64_t bytes) const EXCLUDES(mutex_);
+  [[nodiscard]] Status CheckRoom(std::uint64_t bytes) EXCLUDES(mutex_);
 
   // Runs a log switch and waits for it. For tests, and for a mount that found a torn tail.
   [[nodiscard]] Status Switch() noexcept EXCLUDES(mutex_);
@@ -174,10 +174,10 @@ class Metalog {
   Status ReplaceLostCopy(const std::vector<ZoneId>& chain, bool has_lost_copies) EXCLUDES(mutex_);
 
   Status Admit(const CommitCall& call) const REQUIRES(mutex_);
-  Status CheckSpace(Growth growth, std::uint64_t bytes) const REQUIRES(mutex_);
+  Status CheckSpace(Growth growth, std::uint64_t bytes) REQUIRES(mutex_);
   MetalogSpace space() const REQUIRES(mutex_);
   // Sets wanted_zones_. Call it after each change of the replica or of the zones. `bytes`: of a commit that found no room.
-  void NoteWanted(std::uint64_t bytes = 0) const REQUIRES(mutex_);
+  void NoteWanted(std::uint64_t bytes = 0) REQUIRES(mutex_);
   // Leads for the next batch, of which `self` is the first call.
   void LeadBatch(CommitCall& self) REQUIRES(mutex_);
   // Runs a log switch, in this thread.
@@ -213,7 +213,7 @@ class Metalog {
   std::vector<ZoneId> freed_zones_ GUARDED_BY(mutex_);  // for TakeFreedZones
 
   // Written with mutex_ held, read without it.
-  mutable std::atomic<std::uint32_t> wanted_zones_{0};
+  std::atomic<std::uint32_t> wanted_zones_{0};
   std::atomic<bool> has_freed_zones_{false};
 };
 

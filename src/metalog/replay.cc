@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "device/presence.h"
 
 namespace zenfs {
@@ -394,6 +395,7 @@ GenerationReader::GenerationReader(ZonedDevice& device, const Superblock& superb
 }
 
 Result<bool> GenerationReader::Read(const std::vector<MetazoneHead>& chain) {
+  ZENFS_ASSERT(!chain.empty());
   if (out_.places == 0) zone_ = chain.front().info.id;
   read_everything_ = true;
   std::size_t entered = 0;

@@ -82,8 +82,8 @@ struct Replayed {
   State state;
   std::uint64_t generation = 0;
   std::uint64_t salt = 0;
-  std::vector<ZoneId>
-      chain;                 // all zones of the generation, by place; the copies of a place follow each other
+  // All zones of the generation, by place; the copies of a place follow each other.
+  std::vector<ZoneId> chain;
   std::uint32_t places = 0;  // the length of the chain; a place is one zone or a pair
   std::uint32_t copies = 1;  // zones of each place, when it was written
   // The zones of the last place that hold all its frames and can take the next one. `capacity`: that of the smallest zone of
@@ -98,8 +98,7 @@ struct Replayed {
   std::uint64_t frames = 0;              // replayed frames of the generation
   std::uint64_t sequence = 0;            // of the last commit
   std::uint64_t highest_generation = 0;  // highest number in any log header
-  std::vector<ZoneId>
-      added_zones;  // that the headers of the generation name, besides those of the superblock
+  std::vector<ZoneId> added_zones;  // named by the headers of the generation, besides those of the superblock
   // If set, a log switch had begun, and writes so many zones at a time.
   std::optional<std::uint32_t> announced_copies;
   bool newer_traces = false;  // zones hold frames of a generation that never became complete
@@ -204,8 +203,8 @@ class Generations {
   struct Found {
     GenerationReader* reader = nullptr;  // of the newest complete generation; valid until the next call
     bool newer_incomplete = false;       // a higher generation exists that is not complete (yet)
-    std::uint32_t newer_copies =
-        2;  // if so: the zones in which each of its frames was written; the fewest of all such
+    // If so: the zones in which each of its frames was written; the fewest of all such.
+    std::uint32_t newer_copies = 2;
   };
   // `fingerprint`: of the metadata zones now. Errors: kCorruption as for Replay. After an error, discard this object.
   [[nodiscard]] Result<Found> Read(const LogFingerprint& fingerprint);
