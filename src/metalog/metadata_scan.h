@@ -1,5 +1,5 @@
 // Scans the metadata zones for all valid frames of all generations, including frames after damage and in zones without a
-// readable header. A replay (metalog/replay.h) stops there. For check, scrub and repair.
+// readable header, which a replay (metalog/replay.h) does not read. For check, scrub and repair.
 //
 // Threads: functions on values, no state. Reads only.
 #pragma once
@@ -68,8 +68,8 @@ struct MetazoneScan {
   bool IsComplete() const;  // `frames` contains a SwitchComplete
 };
 
-// Scans one zone. `info`: a metadata zone that is not empty. Accepts frames of the generation in the zone's header; without a valid header,
-// frames of any generation in `keys`. Unreadable blocks are gaps.
+// Scans one zone. `info`: a metadata zone that is not empty. Accepts frames of the generation in the zone's header; without
+// a valid header, frames of any generation in `keys`. Unreadable blocks are gaps.
 [[nodiscard]] MetazoneScan ScanMetazone(ZonedDevice& device, const Superblock& superblock,
                                         const ZoneInfo& info, const std::set<GenerationKey>& keys = {});
 

@@ -8,8 +8,8 @@
 //   begins                 -> [header g+1][snapshot as of commit S][commits after S]; mounts still use generation g
 //   SwitchComplete durable -> g+1 is current and takes the commits; the next log switch may reset the zones of g
 //
-// The work is in four places: metalog.cc opens the log and admits commits, replay.h reads the newest generation, group_commit.h
-// writes commits, checkpoint.h moves the log to a new generation.
+// Sources: metalog.cc makes, opens and stops a log, after replay.h has read the newest generation. group_commit.cc admits and
+// writes commits. checkpoint.cc runs a log switch.
 //
 // Threads: Commit from any thread. The log calls the sink in log order, one call at a time, after the commit is
 // durable and before its Commit returns. The sink must not call the log.
