@@ -22,7 +22,6 @@ set(ZENFS_TESTS_wal
   wal/append_places_test.cc
   wal/block_sync_test.cc
   wal/frame_buffers_test.cc
-  wal/frame_index_test.cc
   wal/frame_map_test.cc
   wal/frame_read_test.cc
   wal/framed_file_model_test.cc

@@ -248,10 +248,8 @@ set(ZENFS_SOURCES_wal
   wal/append_places.cc
   wal/block_sync.cc
   wal/epoch_check.cc
-  wal/file_zones.cc
   wal/frame_batch.cc
   wal/frame_buffers.cc
-  wal/frame_index.cc
   wal/frame_map.cc
   wal/frame_read.cc
   wal/frame_sender.cc
@@ -266,7 +264,6 @@ set(ZENFS_SOURCES_wal
   wal/log_tails.cc
   wal/log_zone_supply.cc
   wal/log_zones.cc
-  wal/piece_reader.cc
   wal/send_choice.cc
   wal/sync_area.cc
   wal/zone_window.cc

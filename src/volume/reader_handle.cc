@@ -11,7 +11,7 @@
 #include "base/sync_point.h"
 #include "file/extent_reader.h"
 #include "volume/deleted_file.h"
-#include "wal/piece_reader.h"
+#include "wal/frame_read.h"
 
 namespace zenfs {
 namespace {

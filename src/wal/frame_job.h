@@ -7,7 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "format/frame.h"
-#include "wal/frame_index.h"
+#include "wal/frame_read.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {

@@ -1,3 +1,56 @@
+// Where the placed bytes of one framed file are: FrameMap has their places, FileZones pins the zones of these places.
+//
+// Threads: no lock; the lock of FramedFile guards both.
+// Units: bytes, file offsets unless a name says otherwise, seconds since 1970.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "device/flush_mark.h"
+#include "device/geometry.h"
+#include "model/edit.h"
+#include "model/file_record.h"
+#include "wal/frame_read.h"
+#include "wal/log_zones.h"
+#include "zone/zone_manager.h"
+
+namespace zenfs {
+
+// Bytes [from, to) of a file, which a cleaning moves into extents. `from` is a multiple of the block size,
+// `to` is the end of a frame. Empty if `to` is 0.
+struct CleaningRange {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+  // FrameMap::UnstableSince when the range was chosen. If a flush failed since then, the bytes read may be
+  // lost.
+  FlushMark unstable_since = FlushMark::AtOpen();
+};
+
+// A change of the committed part of a file, from its plan to its commit: a truncation, or a cleaning, which replaces the
+// front of the file by extents.
+struct RewritePlan {
+  enum class Kind { kTruncation, kCleaning };
+
+  Kind kind = Kind::kTruncation;
+  std::vector<Edit> edits;      // for one commit
+  std::uint64_t end = 0;        // truncation: the new size; cleaning: the end of the moved bytes
+  std::vector<Extent> extents;  // cleaning: where the moved bytes are now
+  std::vector<LogWindow> windows;
+  std::uint64_t open_first_sequence = 0;
+  std::uint64_t mtime_seconds = 0;                 // truncation
+  FlushMark unstable_since = FlushMark::AtOpen();  // truncation: FrameMap::UnstableSince when it was planned
+};
+
+// In both copies of the metadata log: a window has 4 numbers, most of them of 2 to 5 bytes.
+inline constexpr std::uint64_t kRestatedBytesAWindow = 24;
+
 // The places of the bytes of a framed file on the device, and the proof of each of them that a mount
 // accepts.
 //
@@ -9,9 +62,8 @@
 // window up to the first gap. The frames up to stable_end_ are on stable media. A failed flush of the
 // device may lose the frames after it.
 //
-// A rewrite (a truncation or a cleaning) is planned here, committed by the caller, and applied here after
-// the commit. A plan changes nothing. Frames may be published between the plan and Apply, but only one
-// rewrite may be pending.
+// A rewrite is planned here, committed by the caller, and applied here after the commit. A plan changes nothing. Frames may be
+// published between the plan and Apply, but only one rewrite may be pending.
 //
 // Invariants
 //   extents_end_ <= end() and stable_end_ <= end()
@@ -21,32 +73,7 @@
 //   a published frame either continues the file at end() with next_sequence_, or replaces the frame with its
 //   sequence
 //
-// Threads: no lock; the lock of the file guards it (framed_file_parts.h). No I/O, no calls of other parts.
-// Units: bytes, file offsets, seconds since 1970.
-// Errors: only of PlanRead and PlanCleaning.
-#pragma once
-
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <vector>
-
-#include "base/bytes.h"
-#include "base/status.h"
-#include "device/flush_mark.h"
-#include "device/geometry.h"
-#include "model/edit.h"
-#include "model/file_record.h"
-#include "wal/frame_index.h"
-#include "wal/frame_read.h"
-#include "wal/piece_reader.h"
-#include "wal/rewrite_plan.h"
-
-namespace zenfs {
-
-// In both copies of the metadata log: a window has 4 numbers, most of them of 2 to 5 bytes.
-inline constexpr std::uint64_t kRestatedBytesAWindow = 24;
-
+// No I/O, no calls of other parts. Errors: only of PlanRead, PlanVerifiedRead and PlanCleaning.
 class FrameMap {
  public:
   // `record` as committed. `index` has its extents and all frames that replay found; they are stable.
@@ -137,6 +164,51 @@ class FrameMap {
   std::uint64_t stable_end_;
   FlushMark unstable_since_ = FlushMark::AtOpen();  // valid if end() != stable_end_
   std::uint64_t sent_seconds_;  // mtime that a mount would find: from the last frame or the last commit
+};
+
+// The zones that a framed file points to: a pin on each, and the count of its live frames there, which
+// LogZones adds up. A pin and a count end when the file no longer points to the zone, or with this object.
+//
+// Calls LogZones and ZoneManager, whose locks come after that of the file.
+class FileZones {
+ public:
+  // `log` null: nothing is counted, because the file is only read. All three outlive this object.
+  FileZones(const Geometry& geometry, ZoneManager& manager, LogZones* log)
+      : geometry_(geometry), manager_(manager), log_(log) {}
+  FileZones(const FileZones&) = delete;
+  FileZones& operator=(const FileZones&) = delete;
+  ~FileZones();
+
+  // Counts the frames of a file from recovery. `device_bytes`: of all its frames, by zone. `pieces`: the
+  // parts of them that the file reads.
+  void Adopt(const std::map<ZoneId, std::uint64_t>& device_bytes, std::span<const Piece> pieces);
+  void Pin(DeviceOffset place);
+  // Adds a frame in the zone of `pin`. FrameWriter has added it to LogZones already.
+  void Add(const ZonePin& pin, LiveFrames frame);
+  // Replaces all pins and counts by those of `pieces`. A piece counts its whole frame, with header and
+  // padding, as Add did.
+  void Recount(std::span<const Piece> pieces);
+
+  // Call this only for a zone that the file points to.
+  const ZonePin& PinOf(ZoneId zone) const { return zones_.at(zone).pin; }
+  // True if the file points to the zone, and to no frame in it.
+  bool HasExtentsIn(ZoneId zone) const {
+    const auto it = zones_.find(zone);
+    return it != zones_.end() && it->second.frames.device_bytes == 0;
+  }
+  // Live frames by log zone.
+  std::map<ZoneId, LiveFrames> Frames() const;
+
+ private:
+  struct Entry {
+    ZonePin pin;
+    LiveFrames frames;
+  };
+
+  const Geometry& geometry_;
+  ZoneManager& manager_;
+  LogZones* const log_;
+  std::map<ZoneId, Entry> zones_;
 };
 
 }  // namespace zenfs

@@ -7,7 +7,7 @@
 
 #include "base/checksum_handoff.h"
 #include "base/sync_point.h"
-#include "wal/piece_reader.h"
+#include "wal/frame_read.h"
 
 namespace zenfs {
 

@@ -35,7 +35,7 @@
 #include "wal/log_drain.h"
 #include "wal/log_replay.h"
 #include "wal/log_space.h"
-#include "wal/rewrite_plan.h"
+#include "wal/frame_map.h"
 
 namespace zenfs {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "wal/file_zones.h"
-#include "wal/frame_buffers.h"
 #include "wal/frame_map.h"
+#include "wal/frame_buffers.h"
+#include "wal/frame_job.h"
 #include "wal/framed_file_state.h"
 
 namespace zenfs {
@@ -32,7 +32,7 @@ struct FramedFileParts {
   std::uint64_t StableEnd() const REQUIRES(mutex) { return std::max(map.stable_end(), sync_end); }
   // Adds a frame that is on the device. `before`: a mark from before it was written.
   void Publish(const PlacedFrame& frame, FlushMark before) REQUIRES(mutex) {
-    zones.Add(frame);
+    zones.Add(frame.pin, {frame.device_bytes, frame.length});
     map.Publish(frame.ToPiece(), before);
   }
   // The same for the parts of the next frame, and leaves `parts` empty.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "model/file_record.h"
-#include "wal/frame_index.h"
+#include "wal/frame_read.h"
 #include "wal/log_scan.h"
 
 namespace zenfs {

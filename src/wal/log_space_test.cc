@@ -208,7 +208,8 @@ TEST(LogSpaceTest, FrameIsReadBackOnlyIfItIsTheOneThatWasPlaced) {
   const Piece piece = placed.at(0).ToPiece();
   const auto read = [&](std::uint64_t owner, const Piece& wanted) {
     AlignedBuffer buffer(wanted.frame_bytes);
-    const Status status = ReadFrame(rig.device, rig.log->zones(), owner, wanted, buffer);
+    const FrameSeed seed = *rig.log->zones().SeedOf(rig.device.geometry().ZoneOf(wanted.place));
+    const Status status = ReadFrame(rig.device, seed, FileId(owner), wanted, buffer);
     if (!status.ok()) return std::string(CodeName(status.error().code()));
     return std::string(AsText(buffer.View(kFrameHeaderBytes, buffer.size() - kFrameHeaderBytes)));
   };
