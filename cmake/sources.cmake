@@ -245,10 +245,7 @@ set(ZENFS_TESTS_file
 )
 
 set(ZENFS_SOURCES_wal
-  wal/append_places.cc
   wal/block_sync.cc
-  wal/epoch_check.cc
-  wal/frame_batch.cc
   wal/frame_buffers.cc
   wal/frame_map.cc
   wal/frame_read.cc
@@ -257,16 +254,13 @@ set(ZENFS_SOURCES_wal
   wal/framed_file.cc
   wal/framed_file_rewrite.cc
   wal/log_drain.cc
-  wal/log_replay.cc
-  wal/log_scan.cc
   wal/log_space.cc
   wal/log_store.cc
   wal/log_tails.cc
-  wal/log_zone_supply.cc
   wal/log_zones.cc
-  wal/send_choice.cc
+  wal/wal_recovery.cc
+  wal/zone_append.cc
   wal/sync_area.cc
-  wal/zone_window.cc
 )
 
 set(ZENFS_SOURCES_catalog

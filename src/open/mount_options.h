@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "wal/send_choice.h"
+#include "wal/zone_append.h"
 #include "zone/placement.h"
 
 namespace zenfs {

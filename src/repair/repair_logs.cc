@@ -8,8 +8,7 @@
 #include "device/remembered_holes.h"
 #include "repair/repair_names.h"
 #include "volume/places.h"
-#include "wal/log_replay.h"
-#include "wal/log_scan.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 namespace {

@@ -11,8 +11,7 @@
 #include "format/superblock.h"
 #include "model/state_draft.h"
 #include "volume/file_names.h"
-#include "wal/epoch_check.h"
-#include "wal/log_scan.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

@@ -18,8 +18,7 @@
 #include "volume/check_volume.h"
 #include "volume/scrub.h"
 #include "volume/volume_test_util.h"
-#include "wal/log_scan.h"
-#include "wal/zone_window.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 namespace {

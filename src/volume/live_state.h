@@ -36,7 +36,7 @@
 #include "format/superblock.h"
 #include "metalog/follower.h"
 #include "volume/volume.h"
-#include "wal/log_replay.h"
+#include "wal/wal_recovery.h"
 #include "wal/log_tails.h"
 
 namespace zenfs {

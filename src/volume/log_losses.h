@@ -12,7 +12,7 @@
 #include "model/state.h"
 #include "volume/file_names.h"
 #include "volume/finding.h"
-#include "wal/log_replay.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

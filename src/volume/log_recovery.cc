@@ -8,8 +8,7 @@
 #include "device/remembered_holes.h"
 #include "volume/file_names.h"
 #include "volume/log_losses.h"
-#include "wal/epoch_check.h"
-#include "wal/log_scan.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

@@ -11,7 +11,7 @@
 #include "device/zone_info.h"
 #include "model/state.h"
 #include "volume/mounted_device.h"
-#include "wal/log_replay.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

@@ -34,8 +34,7 @@
 #include "volume/pair_proof.h"
 #include "volume/places.h"
 #include "volume/waiting_bytes.h"
-#include "wal/log_replay.h"
-#include "wal/log_scan.h"
+#include "wal/wal_recovery.h"
 #include "zone/slot_plan.h"
 
 namespace zenfs {

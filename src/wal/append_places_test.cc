@@ -1,4 +1,4 @@
-#include "wal/append_places.h"
+#include "wal/zone_append.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/sync_point.h"
 #include "format/frame.h"
-#include "wal/frame_batch.h"
+#include "wal/frame_writer.h"
 
 namespace zenfs {
 namespace {
@@ -77,8 +77,7 @@ Status BlockSync::WriteBlock(FramedFileParts& file) {
   const FlushMark before = file.map.UnstableSince(FlushMark::Now(device_));
   file.mutex.Unlock();
   image_.ZeroBehind(device_.geometry().block_size);
-  const QueuedFrame frame{.job = &job};
-  SealFrame(image_.Span(), frame.HeaderOf(frame.payload_left(), log_->writer().epoch()), pair_->seed());
+  SealFrame(image_.Span(), log_->writer().HeaderOf(job), pair_->seed());
   SyncPoint::Reach("BlockSync::Write");
   const Status written = pair_->Write(second, image_.View(0, device_.geometry().block_size));
   Status flushed = written.ok() && device_.geometry().volatile_cache ? FlushLogs(device_) : Status();

@@ -60,9 +60,9 @@ Status TakeFrame(const ZonedDevice& device, FileId owner, const FrameRead& part,
 
 // Reads the frame in which `piece` lies. Returns its header if it is intact and has the owner and the sequence of the piece;
 // then header and payload are left in `buffer`.
-Result<std::optional<FrameHeader>> ReadFrameOf(ZonedDevice& device, const FrameSeed& seed,
-                                               FileId owner, const Piece& piece,
-                                               DeviceOffset frame_start, AlignedBuffer& buffer) {
+Result<std::optional<FrameHeader>> ReadFrameOf(ZonedDevice& device, const FrameSeed& seed, FileId owner,
+                                               const Piece& piece, DeviceOffset frame_start,
+                                               AlignedBuffer& buffer) {
   buffer.Resize(piece.frame_bytes);
   ZENFS_RETURN_IF_ERROR(device.Read(frame_start, buffer.Span()));
   const ParsedFrame frame = ParseFrame(buffer.View(), seed, device.geometry().block_size, piece.frame_bytes);
@@ -165,8 +165,9 @@ Status ReadFrame(ZonedDevice& device, const FrameSeed& seed, FileId owner, const
   ZENFS_ASSIGN_OR_RETURN(const std::optional<FrameHeader> header,
                          ReadFrameOf(device, seed, owner, piece, StartOf(piece), buffer));
   if (!header || header->file_offset != piece.file_offset || header->payload_bytes != piece.length) {
-    return Fail(Code::kCorruption, fmt::format("frame {} of file {} is missing or damaged in log zone {}",
-                                               piece.sequence, owner.value, device.geometry().ZoneOf(piece.place).value));
+    return Fail(Code::kCorruption,
+                fmt::format("frame {} of file {} is missing or damaged in log zone {}", piece.sequence,
+                            owner.value, device.geometry().ZoneOf(piece.place).value));
   }
   return {};
 }

@@ -100,7 +100,9 @@ Status FrameSender::PlaceAnew(FramedFileParts& file, const Piece& piece) const {
   const FlushMark before = FlushMark::Now(device_);
   file.mutex.Unlock();
   std::vector<PlacedFrame> placed;
-  Status done = buffered ? Status() : ReadFrame(device_, *log_->zones().SeedOf(device_.geometry().ZoneOf(piece.place)), id_, piece, buffer);
+  Status done = buffered ? Status()
+                         : ReadFrame(device_, *log_->zones().SeedOf(device_.geometry().ZoneOf(piece.place)),
+                                     id_, piece, buffer);
   if (done.ok()) done = log_->writer().Place(job, placed);
   file.mutex.Lock();
   if (!done.ok()) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/sync_point.h"
@@ -25,7 +27,8 @@ constexpr std::chrono::milliseconds kReserveSlice{200};
 }  // namespace
 
 Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed) noexcept {
-  QueuedFrame queued{.job = &job, .payload_placed = job.placed_before, .placed = &placed};
+  ZENFS_ASSERT(job.stable_sequence < job.sequence && job.placed_before < job.payload_bytes());
+  Queued queued{.job = &job, .payload_placed = job.placed_before, .placed = &placed};
   MutexLock lock(mutex_);
   choice_.NoteArrival(leading_ || appending_ != 0 || !queue_.empty());
   const bool by_append = choice_.appends();
@@ -37,7 +40,7 @@ Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed)
   return queued.status;
 }
 
-void FrameWriter::Await(QueuedFrame& queued) {
+void FrameWriter::Await(Queued& queued) {
   while (!queued.done) {
     if (!leading_ && queue_.front() == &queued && MayAppend(queued)) {
       AppendFront();
@@ -49,26 +52,32 @@ void FrameWriter::Await(QueuedFrame& queued) {
   }
 }
 
-void FrameWriter::TakeLead() {
-  leading_ = true;
-  std::swap(jobs_, queue_);
-  mutex_.Unlock();
-  Lead();
-  mutex_.Lock();
-  leading_ = false;
-  std::size_t unsettled = 0;  // they go on with the next leader, before all others
-  for (QueuedFrame* each : jobs_) {
-    if (each->settled()) {
-      each->done = true;
-    } else {
-      queue_.insert(queue_.begin() + static_cast<std::ptrdiff_t>(unsettled++), each);
-    }
-  }
-  if (jobs_.size() > 1 || !queue_.empty()) placed_.NotifyAll();
-  jobs_.clear();
+FrameHeader FrameWriter::HeaderOf(const FrameJob& job) const {
+  return Queued{.job = &job}.HeaderOf(job.payload_bytes(), deps_.epoch);
 }
 
-bool FrameWriter::MayAppend(const QueuedFrame& queued) const {
+Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
+  std::vector<PlacedFrame> placed;
+  FrameJob rest = job;
+  Status status;
+  do {
+    status = Place(rest, placed);
+    rest.sequence = job.sequence + placed.size();
+    rest.placed_before = job.placed_before;
+    for (const PlacedFrame& frame : placed) rest.placed_before += frame.length;
+  } while (status.ok() && rest.placed_before != job.payload_bytes());
+  if (status.ok()) return placed;
+  for (PlacedFrame& frame : placed) {
+    const ZoneId zone = frame.pin.zone();
+    frame.pin = ZonePin();  // before the background thread checks for pins
+    deps_.log_zones->RemoveLive(zone, frame.live());
+  }
+  return Fail(status.error());
+}
+
+// --- zone appends ---
+
+bool FrameWriter::MayAppend(const Queued& queued) const {
   if (!choice_.appends() || appending_ >= deps_.depth || queued.append_failed || queued.payload_placed != 0)
     return false;
   return RoundUp(queued.job->buffer->size(), geometry_.block_size) <=
@@ -76,12 +85,12 @@ bool FrameWriter::MayAppend(const QueuedFrame& queued) const {
 }
 
 void FrameWriter::AppendFront() {
-  QueuedFrame& queued = *queue_.front();
+  Queued& queued = *queue_.front();
   queue_.erase(queue_.begin());
   const Reservation reserved = Reserve(RoundUp(queued.job->buffer->size(), geometry_.block_size));
   if (!queue_.empty() && appending_ < deps_.depth) placed_.NotifyAll();  // the next may append too
   mutex_.Unlock();
-  const Status placed = Append(queued, reserved);
+  const Status placed = ZoneAppend(queued, reserved);
   mutex_.Lock();
   if (!placed.ok()) {
     NoteFailed(reserved, placed.error());
@@ -99,12 +108,13 @@ void FrameWriter::AppendFront() {
 }
 
 FrameWriter::Reservation FrameWriter::Reserve(std::uint64_t bytes) {
+  ZENFS_ASSERT(!leading_ && bytes <= current_.left());
   if (appending_++ == 0) places_.Restart(current_.at);
   current_.Advance(bytes);
   return {.zone = current_.zone, .seed = current_.seed, .bytes = bytes};
 }
 
-Status FrameWriter::Append(QueuedFrame& queued, const Reservation& reserved) {
+Status FrameWriter::ZoneAppend(Queued& queued, const Reservation& reserved) {
   SyncPoint::Reach("FrameWriter::Append");
   AlignedBuffer& buffer = *queued.job->buffer;
   if (reserved.bytes != buffer.size()) buffer.ZeroBehind(reserved.bytes);
@@ -115,7 +125,7 @@ Status FrameWriter::Append(QueuedFrame& queued, const Reservation& reserved) {
   ZENFS_RETURN_IF_ERROR(TakePlace(reserved, at));
   PlacedFrame frame = queued.PartAt(at, queued.payload_left(), reserved.bytes);
   frame.pin = std::move(pin);
-  NoteOnDevice(reserved.zone, reserved.bytes, {frame.device_bytes, frame.length});
+  NoteOnDevice(reserved.zone, reserved.bytes, frame.live());
   queued.Placed(std::move(frame));
   return {};
 }
@@ -141,23 +151,26 @@ void FrameWriter::NoteFailed(const Reservation& reserved, const Error& error) {
   if (!failed_ || failed_->code() == Code::kZoneFull) failed_ = error;
 }
 
-Result<std::vector<PlacedFrame>> FrameWriter::Write(const FrameJob& job) {
-  std::vector<PlacedFrame> placed;
-  FrameJob rest = job;
-  Status status;
-  do {
-    status = Place(rest, placed);
-    rest.sequence = job.sequence + placed.size();
-    rest.placed_before = job.placed_before;
-    for (const PlacedFrame& frame : placed) rest.placed_before += frame.length;
-  } while (status.ok() && rest.placed_before + kFrameHeaderBytes != job.buffer->size());
-  if (status.ok()) return placed;
-  for (PlacedFrame& frame : placed) {
-    const ZoneId zone = frame.pin.zone();
-    frame.pin = ZonePin();  // before the background thread checks for pins
-    deps_.log_zones->RemoveLive(zone, {frame.device_bytes, frame.length});
+// --- the leader's work ---
+
+void FrameWriter::TakeLead() {
+  ZENFS_ASSERT(!leading_ && appending_ == 0);
+  leading_ = true;
+  std::swap(jobs_, queue_);
+  mutex_.Unlock();
+  Lead();
+  mutex_.Lock();
+  leading_ = false;
+  std::size_t unsettled = 0;  // they go on with the next leader, before all others
+  for (Queued* each : jobs_) {
+    if (each->settled()) {
+      each->done = true;
+    } else {
+      queue_.insert(queue_.begin() + static_cast<std::ptrdiff_t>(unsettled++), each);
+    }
   }
-  return Fail(status.error());
+  if (jobs_.size() > 1 || !queue_.empty()) placed_.NotifyAll();
+  jobs_.clear();
 }
 
 void FrameWriter::Lead() {
@@ -165,7 +178,7 @@ void FrameWriter::Lead() {
   const Status placed = PlaceAll();
   batch_.Clear();
   bool flush = false;
-  for (QueuedFrame* each : jobs_) {
+  for (Queued* each : jobs_) {
     if (!each->settled()) each->status = placed;  // if OK, it stays unsettled
     flush = flush || (each->whole() && each->job->flush);
   }
@@ -174,7 +187,7 @@ void FrameWriter::Lead() {
   const Status flushed = FlushLogs(*deps_.device);
   if (flushed.ok()) return;
   // The frames are placed but not stable. Only callers that asked for a flush get the error.
-  for (QueuedFrame* each : jobs_) {
+  for (Queued* each : jobs_) {
     if (each->whole() && each->job->flush && each->status.ok()) each->status = flushed;
   }
 }
@@ -186,16 +199,16 @@ Status FrameWriter::PlaceAll() {
   std::optional<Deadline> busy_until;
   for (;;) {
     // Before NextZone: if the last frame filled the zone, nobody needs another one yet.
-    if (std::ranges::all_of(jobs_, &QueuedFrame::settled)) return {};
+    if (std::ranges::all_of(jobs_, &Queued::settled)) return {};
     if (current_.left() == 0 && !TakeNext()) {
       // Nobody waits for a zone with parts that are placed: until their files point to them, their zones can't be cleaned, and a
       // small device has few others.
-      for (QueuedFrame* each : jobs_) each->cut = each->parts != 0 && !each->whole();
-      if (std::ranges::any_of(jobs_, [](const QueuedFrame* each) { return each->parts != 0; })) return {};
+      for (Queued* each : jobs_) each->cut = each->parts != 0 && !each->whole();
+      if (std::ranges::any_of(jobs_, [](const Queued* each) { return each->parts != 0; })) return {};
       ZENFS_RETURN_IF_ERROR(NextZone());
     }
     batch_.Clear();
-    for (QueuedFrame* each : jobs_) {
+    for (Queued* each : jobs_) {
       if (batch_.bytes() >= std::min(current_.left(), kBatchBytesMax)) break;
       batch_.Add(*each);
     }
@@ -262,12 +275,6 @@ Status FrameWriter::Send() {
   return {};
 }
 
-void FrameWriter::NoteOnDevice(ZoneId zone, std::uint64_t bytes, LiveFrames live) {
-  deps_.log_zones->NoteWritten(zone, bytes, live);
-  payload_bytes_.fetch_add(live.payload, std::memory_order_relaxed);
-  padding_bytes_.fetch_add(bytes - live.payload, std::memory_order_relaxed);
-}
-
 // Frames of the failed batch may be on the device. They are duplicates of those that go to the next zone.
 Status FrameWriter::LeaveZone(const Error& error) {
   Error told = error.With(fmt::format("log zone {}", current_.zone.value));
@@ -279,6 +286,102 @@ Status FrameWriter::LeaveZone(const Error& error) {
   current_.room = 0;
   deps_.log_zones->Close(current_.zone);
   return Fail(std::move(told));
+}
+
+void FrameWriter::NoteOnDevice(ZoneId zone, std::uint64_t bytes, LiveFrames live) {
+  deps_.log_zones->NoteWritten(zone, bytes, live);
+  payload_bytes_.fetch_add(live.payload, std::memory_order_relaxed);
+  padding_bytes_.fetch_add(bytes - live.payload, std::memory_order_relaxed);
+}
+
+// --- frames of a queued job, and of a batch ---
+
+FrameHeader FrameWriter::Queued::HeaderOf(std::uint64_t payload, std::uint64_t epoch) const {
+  return {.kind = FrameKind::kLogData,
+          .time = job->time,
+          .header_bytes = kFrameHeaderBytes,
+          .payload_bytes = static_cast<std::uint32_t>(payload),
+          .owner = job->owner,
+          .sequence = job->sequence + parts,
+          .file_offset = job->file_offset + payload_placed,
+          .epoch = job->epoch != 0 ? job->epoch : epoch,
+          .stable_sequence = job->stable_sequence};
+}
+
+PlacedFrame FrameWriter::Queued::PartAt(DeviceOffset at, std::uint64_t payload,
+                                        std::uint64_t device_bytes) const {
+  return {.sequence = job->sequence + parts,
+          .file_offset = job->file_offset + payload_placed,
+          .length = payload,
+          .payload = at + kFrameHeaderBytes,
+          .device_bytes = device_bytes,
+          .pin = {}};
+}
+
+void FrameWriter::Batch::Add(Queued& queued) {
+  const FrameJob& job = *queued.job;
+  const std::uint64_t left = queued.payload_left();
+  const std::uint64_t room = cursor_.room - bytes_;
+  if (queued.settled()) return;
+  if (room <= kFrameHeaderBytes) return AddFiller(room);
+  if (job.unsplit && room < kFrameHeaderBytes + left) {
+    if (cursor_.at + bytes_ != geometry_.ZoneStart(cursor_.zone)) return AddFiller(room);
+    queued.status = Fail(
+        Code::kNoSpace,
+        fmt::format("log zone {}: too small for a frame of {} bytes that must be moved from another zone",
+                    cursor_.zone.value, kFrameHeaderBytes + left));
+    return;
+  }
+  const std::uint64_t most = job.unsplit ? room : cursor_.left() - bytes_;
+  const std::uint64_t payload = std::min<std::uint64_t>(left, most - kFrameHeaderBytes);
+  const std::uint64_t frame_bytes = kFrameHeaderBytes + payload;
+  const std::uint64_t device_bytes = RoundUp(frame_bytes, geometry_.block_size);
+  AlignedBuffer& buffer = BufferOf(queued, payload, device_bytes);
+  // Only the last part has padding; the others end on a block boundary. The buffer keeps its size, which
+  // the file may read meanwhile.
+  if (device_bytes != frame_bytes) buffer.ZeroBehind(device_bytes);
+  SealFrame(buffer.Span().first(frame_bytes), queued.HeaderOf(payload, epoch_), cursor_.seed);
+  parts_.push_back({&queued, queued.PartAt(cursor_.at + bytes_, payload, device_bytes)});
+  pieces_.push_back(buffer.View(0, device_bytes));
+  bytes_ += device_bytes;
+}
+
+AlignedBuffer& FrameWriter::Batch::BufferOf(const Queued& queued, std::uint64_t payload,
+                                            std::uint64_t device_bytes) {
+  const FrameJob& job = *queued.job;
+  if (queued.payload_placed == 0) return *job.buffer;
+  AlignedBuffer& copy = copies_.emplace_back(device_bytes);
+  copy.Resize(kFrameHeaderBytes);
+  copy.Append(job.buffer->View(kFrameHeaderBytes + queued.payload_placed, payload));
+  return copy;
+}
+
+void FrameWriter::Batch::AddFiller(std::uint64_t room) {
+  AlignedBuffer& filler = copies_.emplace_back(room);
+  std::memset(filler.data(), 0, room);
+  filler.Resize(room);
+  pieces_.push_back(filler.View());
+  bytes_ += room;
+}
+
+LiveFrames FrameWriter::Batch::live() const {
+  LiveFrames live;
+  for (const Part& part : parts_) live += part.frame.live();
+  return live;
+}
+
+void FrameWriter::Batch::Deliver(ZonePin pin) {
+  for (Part& part : parts_) {
+    part.frame.pin = &part == &parts_.back() ? std::move(pin) : pin;  // each copy takes a lock
+    part.queued->Placed(std::move(part.frame));
+  }
+}
+
+void FrameWriter::Batch::Clear() {
+  pieces_.clear();
+  parts_.clear();
+  copies_.clear();
+  bytes_ = 0;
 }
 
 }  // namespace zenfs

@@ -30,12 +30,12 @@
 #include "device/flush_mark.h"
 #include "model/edit.h"
 #include "wal/block_sync.h"
+#include "wal/frame_map.h"
 #include "wal/frame_sender.h"
 #include "wal/framed_file_parts.h"
 #include "wal/log_drain.h"
-#include "wal/log_replay.h"
 #include "wal/log_space.h"
-#include "wal/frame_map.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "wal/frame_map.h"
 #include "wal/frame_buffers.h"
-#include "wal/frame_job.h"
+#include "wal/frame_map.h"
+#include "wal/frame_writer.h"
 #include "wal/framed_file_state.h"
 
 namespace zenfs {

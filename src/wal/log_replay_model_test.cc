@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "wal/log_replay.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "wal/log_replay.h"
+#include "wal/wal_recovery.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "wal/log_scan.h"
+#include "wal/wal_recovery.h"
 
 #include <gtest/gtest.h>
 

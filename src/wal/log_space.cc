@@ -1,6 +1,6 @@
 #include "wal/log_space.h"
 
-#include "wal/log_scan.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

@@ -16,7 +16,6 @@
 #include "device/zoned_device.h"
 #include "model/edit.h"
 #include "wal/frame_writer.h"
-#include "wal/log_zone_supply.h"
 #include "wal/log_zones.h"
 #include "wal/sync_area.h"
 #include "zone/zone_manager.h"

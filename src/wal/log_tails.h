@@ -20,8 +20,7 @@
 #include "base/uuid.h"
 #include "device/zoned_device.h"
 #include "model/state.h"
-#include "wal/log_replay.h"
-#include "wal/log_scan.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

@@ -1,35 +1,17 @@
-// The zones that are allocated to the log: their states, and how much of each is live.
+// The zones of the log, and their allocation.
 //
-//       Add                 TakeNext                   NoteWritten (full), Close
-//   -----------> kReady --------------> kCurrent ------------------------------> kClosed
-//                 | |                                                            ^    |
-//                 | '------------------------ CloseSpares -----------------------'    |
-//                 |------------> kSyncs (TakeForSyncs; Close)                         |
-//                 | TakeUnwritten                                                     | TakeDead
-//                 '-----------------------> being released <--------------------------'
-//                                                  |
-//                       EndRelease: removes the entry; if the commit failed, the zone keeps its state
+//   LogZones       the zones that are allocated to the log: their states, and how much of each is live
+//   LogZoneSupply  allocates and releases them, with a thread ahead of use
 //
-// FrameWriter takes zones and reports its writes. LogZoneSupply adds and releases zones. Framed files
-// count their live frames here.
+// FrameWriter takes zones from LogZones and reports its writes. Framed files count their live frames there.
 //
 // The zones of one generation are a group. On most devices it has one zone. Where a zone has a fraction of the device's
-// bandwidth (LogGroup in zone/spread.h) it has several, which become kCurrent together and are written in turns. The next group
+// bandwidth (LogGroup in zone/spread.h) it has several, which become current together and are written in turns. The next group
 // follows when all of them are closed, so older groups have older frames only.
-//
-// Ownership: the zone manager lends each zone from before Add until after EndRelease.
-// Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's lock comes after it.
-//
-// Invariants
-//   each zone here has a durable allocation, which seeds the CRCs of its frames
-//   the kCurrent zones belong to one group; they are never released, and only the one taken last gets frames
-//   live(zone) = bytes of the frames that live files point to; TakeDead takes a zone only if it is 0 and no pin
-//   keeps the zone
-//
-// Errors: none of its own. After NoteRefusal with kReadOnly, MayGoOn returns that error.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -39,7 +21,10 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
+#include "base/status.h"
+#include "base/thread.h"
 #include "base/uuid.h"
 #include "device/zoned_device.h"
 #include "format/frame.h"
@@ -111,6 +96,28 @@ struct LogCursor {
   }
 };
 
+// States of a zone of the log:
+//
+//       Add                 TakeNext                   NoteWritten (full), Close
+//   -----------> kReady --------------> kCurrent ------------------------------> kClosed
+//                 | |                                                            ^    |
+//                 | '------------------------ CloseSpares -----------------------'    |
+//                 |------------> kSyncs (TakeForSyncs; Close)                         |
+//                 | TakeUnwritten                                                     | TakeDead
+//                 '-----------------------> being released <--------------------------'
+//                                                  |
+//                       EndRelease: removes the entry; if the commit failed, the zone keeps its state
+//
+// Ownership: the zone manager lends each zone from before Add until after EndRelease.
+// Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's lock comes after it.
+//
+// Invariants
+//   each zone here has a durable allocation, which seeds the CRCs of its frames
+//   the kCurrent zones belong to one group; they are never released, and only the one taken last gets frames
+//   live(zone) = bytes of the frames that live files point to; TakeDead takes a zone only if it is 0 and no pin
+//   keeps the zone
+//
+// Errors: none of its own. After NoteRefusal with kReadOnly, MayGoOn returns that error.
 class LogZones {
  public:
   // `device` and `zones` outlive it. `volume` seeds the frames. `group`: zones that a group may have at most.
@@ -137,7 +144,7 @@ class LogZones {
   // Takes the current zone that was taken longest ago. If no zone is current, first makes those of the next ready group
   // kCurrent. Call this when nobody writes to the zone that was taken last. None if no zone is ready or current.
   std::optional<LogCursor> TakeNext() EXCLUDES(mutex_);
-  // Makes a ready, unwritten zone kSyncs, for sync blocks (wal/sync_area.h); it stays so until Close, or for the rest of the
+  // Makes a ready, unwritten zone kSyncs, for sync blocks (wal/zrwa_sync_blocks.h); it stays so until Close, or for the rest of the
   // mount.
   std::optional<LogCursor> TakeForSyncs() EXCLUDES(mutex_);
   // `bytes` were written to the current zone. Adds `live` to its live frames. Closes the zone if it is
@@ -228,6 +235,73 @@ class LogZones {
   std::uint64_t newest_generation_ GUARDED_BY(mutex_) = 0;
   // Moving average of the age of a zone at its death, counted in allocations.
   std::uint64_t survival_ GUARDED_BY(mutex_) = 0;
+};
+
+// Commits allocations of log zones. The volume implements this with the metadata log.
+class LogZoneAllocations {
+ public:
+  virtual ~LogZoneAllocations() = default;
+  // Makes a group of the zones: chooses its generation, and a salt for each. The allocation is durable when this returns.
+  [[nodiscard]] virtual Result<std::vector<LogZone>> Allocate(std::span<const ZoneId> zones) = 0;
+  // Tells later mounts that frames may be in the `bytes` behind the write pointer (MarkSyncZone).
+  [[nodiscard]] virtual Status MarkSync(ZoneId zone, std::uint64_t bytes) = 0;
+  [[nodiscard]] virtual Status Release(std::span<const ZoneId> zones) = 0;
+};
+
+// Allocates and releases the zones of the log.
+//
+// A background thread, "zenfs-log", allocates zones ahead of use, releases zones without live frames, and
+// asks reclaim to clean zones with few. Callers that cannot wait for the thread do the same themselves: the
+// leader of FrameWriter if no zone is ready (AllocateGroup, ReleaseDead), and reclaim (ReleaseDead,
+// GiveBackReady).
+//
+// Ownership: owns the thread. The parts in Deps outlive it.
+// Threads: any; no lock of its own. Each allocation or release is one commit (row 8 of the lock order),
+// made without a lock of this layer. The caller may be the leader of FrameWriter (row 7).
+//
+// Invariants
+//   a zone enters LogZones only after its allocation is committed
+//   a zone goes back to the zone manager only after its release is committed, and after it has left LogZones
+class LogZoneSupply {
+ public:
+  struct Deps {
+    ZoneManager* zones = nullptr;
+    LogZones* log_zones = nullptr;
+    LogZoneAllocations* allocations = nullptr;
+    std::uint32_t ready_target = 1;  // ready zones kept ahead of use
+  };
+
+  explicit LogZoneSupply(const Deps& deps) : deps_(deps) {}
+  ~LogZoneSupply() { Stop(); }
+
+  // Starts the thread. It keeps zones ready, releases dead ones and asks reclaim to clean mostly dead ones.
+  // Errors: those of Thread::Start. Without the thread, writes allocate zones themselves with AllocateGroup.
+  [[nodiscard]] Status Start();
+  // Ends the thread, and all waits of the log (LogZones::Stop).
+  void Stop();
+
+  // Makes one more group ready, on the caller's thread. While space is short it has fewer zones. During a mount it has one,
+  // which is borrowed. Errors: those of
+  // ZoneManager::LendLogZone (kTimedOut: no zone became free until `deadline`) and of the commit.
+  [[nodiscard]] Status AllocateGroup(Deadline deadline, LogLoan loan = LogLoan::kNow);
+  // Releases zones without live frames, on the caller's thread. Returns true if it released any.
+  bool ReleaseDead();
+  // Releases a ready zone that was never written, so that the zone manager can use it as headroom. Returns
+  // false if there is none, or if the commit failed.
+  bool GiveBackReady(LogZones::Unwritten which = LogZones::Unwritten::kAny);
+  // True if a thread is allocating or releasing a zone, so that a zone may soon be free or ready.
+  bool AnyInTransit() const { return in_transit_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  class Transit;
+
+  void Work();
+  bool TopUp();
+  bool Release(std::span<const ZoneId> zones);
+
+  const Deps deps_;
+  std::atomic<int> in_transit_{0};
+  Thread worker_;
 };
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-#include "wal/send_choice.h"
+#include "wal/zone_append.h"
 
 #include <gtest/gtest.h>
 

@@ -28,7 +28,6 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "device/zoned_device.h"
-#include "wal/log_zone_supply.h"
 #include "wal/log_zones.h"
 
 namespace zenfs {

@@ -17,8 +17,8 @@
 #include "model/state.h"
 #include "testing/faulty_device.h"
 #include "wal/framed_file.h"
-#include "wal/log_scan.h"
 #include "wal/log_space.h"
+#include "wal/wal_recovery.h"
 #include "zone/zone_test_rig.h"
 
 namespace zenfs {

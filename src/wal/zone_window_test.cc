@@ -1,4 +1,4 @@
-#include "wal/zone_window.h"
+#include "wal/wal_recovery.h"
 
 #include <gtest/gtest.h>
 

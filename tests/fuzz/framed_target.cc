@@ -4,7 +4,7 @@
 
 #include "framed_log.h"
 #include "input.h"
-#include "wal/log_replay.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 namespace {

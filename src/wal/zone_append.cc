@@ -1,4 +1,4 @@
-#include "wal/send_choice.h"
+#include "wal/zone_append.h"
 
 #include <algorithm>
 #include <numeric>
@@ -61,6 +61,18 @@ SendChoice::State SendChoice::state() const {
           .append = std::chrono::nanoseconds(result_ns_[1].load(std::memory_order_relaxed)),
           .frames_met = frames_met_.load(std::memory_order_relaxed),
           .changes = changes_.load(std::memory_order_relaxed)};
+}
+
+bool AppendPlaces::Take(DeviceOffset at, std::uint64_t bytes, DeviceOffset reserved_to) {
+  const Range range{at, at + bytes};
+  if (range.from < from_ || range.to > reserved_to) return false;
+  const auto next = std::ranges::find_if(taken_, [&](const Range& other) { return other.to > range.from; });
+  if (next != taken_.end() && next->from < range.to) return false;
+  taken_.insert(next, range);
+  std::size_t joined = 0;
+  for (; joined < taken_.size() && taken_[joined].from == from_; ++joined) from_ = taken_[joined].to;
+  taken_.erase(taken_.begin(), taken_.begin() + static_cast<std::ptrdiff_t>(joined));
+  return true;
 }
 
 }  // namespace zenfs

@@ -1,3 +1,25 @@
+// Zone append for the frames of the log: when FrameWriter uses it (SendChoice), and the check of the places that the device
+// chooses (AppendPlaces). The appends themselves are in frame_writer.h. No I/O here.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "model/units.h"
+
+namespace zenfs {
+
+// Option `wal` of a mount.
+enum class WalSending {
+  kAuto,      // measured
+  kWrite,     // writes only
+  kAppend,    // appends only
+  kBlocking,  // writes; a buffer is sent only when it is full or synced. To compare with
+};
+
 // Chooses how the frames of a log zone are sent while several wait: as one write at a time, which takes all
 // frames that wait, or as one zone append for each frame, several in flight.
 //
@@ -13,23 +35,6 @@
 // After a trial that changed nothing, the next one comes twice as late.
 //
 // Threads: calls under the lock of FrameWriter; state() from any thread.
-#pragma once
-
-#include <array>
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-
-namespace zenfs {
-
-// Option `wal` of a mount.
-enum class WalSending {
-  kAuto,      // measured
-  kWrite,     // writes only
-  kAppend,    // appends only
-  kBlocking,  // writes; a buffer is sent only when it is full or synced. To compare with
-};
-
 class SendChoice {
  public:
   static constexpr std::uint32_t kRound = 128;
@@ -91,6 +96,31 @@ class SendChoice {
   std::atomic<std::uint64_t> frames_met_{0};
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<bool> chosen_{appends_};  // appends_ without trials
+};
+
+// Checks the places that a device returns for the appends in flight in one zone: inside the room that was
+// reserved for them, and each byte taken once. Appends complete in any order, so there may be holes below a place until the
+// other appends complete.
+//
+// Threads: no lock; the lock of FrameWriter guards it.
+class AppendPlaces {
+ public:
+  // All bytes before `from` are taken, and nothing is in flight.
+  void Restart(DeviceOffset from) {
+    taken_.clear();
+    from_ = from;
+  }
+  // Returns false if the bytes are not between the start and `reserved_to`, or if some are taken already.
+  [[nodiscard]] bool Take(DeviceOffset at, std::uint64_t bytes, DeviceOffset reserved_to);
+
+ private:
+  struct Range {
+    DeviceOffset from;
+    DeviceOffset to;
+  };
+
+  DeviceOffset from_;
+  std::vector<Range> taken_;  // behind from_, in order, not adjacent to it
 };
 
 }  // namespace zenfs
