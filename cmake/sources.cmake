@@ -245,22 +245,18 @@ set(ZENFS_TESTS_file
 )
 
 set(ZENFS_SOURCES_wal
-  wal/block_sync.cc
   wal/frame_buffers.cc
   wal/frame_map.cc
   wal/frame_read.cc
-  wal/frame_sender.cc
   wal/frame_writer.cc
   wal/framed_file.cc
-  wal/framed_file_rewrite.cc
   wal/log_drain.cc
   wal/log_space.cc
-  wal/log_store.cc
   wal/log_tails.cc
   wal/log_zones.cc
   wal/wal_recovery.cc
   wal/zone_append.cc
-  wal/sync_area.cc
+  wal/zrwa_sync_blocks.cc
 )
 
 set(ZENFS_SOURCES_catalog

@@ -109,7 +109,7 @@ struct AllocateLogZones {
   friend bool operator==(const AllocateLogZones&, const AllocateLogZones&) = default;
 };
 
-// Makes an empty log zone a sync zone: the `bytes` behind its write pointer may hold frames (wal/sync_area.h). Not all devices
+// Makes an empty log zone a sync zone: the `bytes` behind its write pointer may hold frames (wal/zrwa_sync_blocks.h). Not all devices
 // report the random write area of a zone, so only this edit tells a mount where to look.
 struct MarkSyncZone {
   ZoneId zone;

@@ -12,7 +12,7 @@
 #include "open/open_file_table.h"
 #include "open/trace_recorder.h"
 #include "wal/log_space.h"
-#include "wal/log_store.h"
+#include "wal/framed_file.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {

@@ -24,7 +24,7 @@ struct MountOptions {
   // when it is full or synced, on the thread that filled it.
   WalSending wal = WalSending::kAuto;
   std::uint32_t wal_depth = 16;  // key `wal_depth`: most zone appends of framed files in flight
-  // Key `sync_blocks`: on a device with zone random write areas, small syncs rewrite blocks there (wal/sync_area.h).
+  // Key `sync_blocks`: on a device with zone random write areas, small syncs rewrite blocks there (wal/zrwa_sync_blocks.h).
   bool sync_blocks = true;
   // Key `flush_dir`: the directory on a tmpfs for append buffers, which survive the process. "auto":
   // DefaultSharedMemoryDirectory. "none": each flush is a write to the device.

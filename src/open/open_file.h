@@ -25,7 +25,6 @@
 #include "open/write_accounting.h"
 #include "wal/framed_file.h"
 #include "wal/log_drain.h"
-#include "wal/log_store.h"
 
 namespace zenfs {
 

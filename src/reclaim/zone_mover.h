@@ -58,7 +58,6 @@
 #include "reclaim/victim.h"
 #include "wal/framed_file.h"
 #include "wal/log_space.h"
-#include "wal/log_store.h"
 #include "zone/extent_sink.h"
 
 namespace zenfs {

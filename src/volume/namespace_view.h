@@ -11,7 +11,7 @@
 #include "catalog/catalog.h"
 #include "open/open_file_table.h"
 #include "volume/volume.h"
-#include "wal/log_store.h"
+#include "wal/framed_file.h"
 
 namespace zenfs {
 

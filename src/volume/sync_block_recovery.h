@@ -1,4 +1,4 @@
-// Moves frames out of the sync blocks of earlier mounts (wal/sync_area.h) into log zones, unchanged, so that the sync zones can
+// Moves frames out of the sync blocks of earlier mounts (wal/zrwa_sync_blocks.h) into log zones, unchanged, so that the sync zones can
 // be reset. If the process is killed before the first commit of the mount, the next mount finds both copies.
 //
 // Threads: the mounting thread only.

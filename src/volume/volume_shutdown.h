@@ -11,7 +11,7 @@
 #include "open/append_buffers.h"
 #include "open/open_file_table.h"
 #include "volume/file_opener.h"
-#include "wal/log_store.h"
+#include "wal/framed_file.h"
 
 namespace zenfs {
 

@@ -14,7 +14,7 @@
 //   find them behind a gap, which looks like damage
 //
 // Ownership: owns both buffers. Their memory is a slot of the shared write buffers if one is free.
-// Threads: no lock; the lock of the file guards it (framed_file_parts.h). FrameWriter reads the buffer in
+// Threads: no lock; the lock of FramedFile guards it. FrameWriter reads the buffer in
 // flight without the lock; its bytes do not change until EndFlight.
 // Units: bytes, file offsets. Errors: none; without a free slot the bytes are in private memory.
 #pragma once

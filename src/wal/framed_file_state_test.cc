@@ -1,4 +1,4 @@
-#include "wal/framed_file_state.h"
+#include "wal/framed_file.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/sync_point.h"
-#include "wal/log_store.h"
+#include "wal/framed_file.h"
 
 namespace zenfs {
 namespace {

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "base/sync_point.h"
-#include "wal/log_store.h"
+#include "wal/framed_file.h"
 #include "wal/wal_test_rig.h"
 
 namespace zenfs {

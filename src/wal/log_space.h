@@ -17,7 +17,7 @@
 #include "model/edit.h"
 #include "wal/frame_writer.h"
 #include "wal/log_zones.h"
-#include "wal/sync_area.h"
+#include "wal/zrwa_sync_blocks.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -34,7 +34,7 @@ class LogSpace {
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
     WalSending sending = WalSending::kAuto;
     std::uint32_t depth = 16;  // most zone appends in flight
-    bool sync_blocks = false;  // small syncs go to a random write area (wal/sync_area.h)
+    bool sync_blocks = false;  // small syncs go to a random write area (wal/zrwa_sync_blocks.h)
   };
 
   explicit LogSpace(const Deps& deps);

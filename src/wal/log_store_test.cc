@@ -1,4 +1,4 @@
-#include "wal/log_store.h"
+#include "wal/framed_file.h"
 
 #include <gtest/gtest.h>
 

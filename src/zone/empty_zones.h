@@ -3,7 +3,7 @@
 // The log's share: the zones that the log is short of, and at least one while the log waits. The log takes it, and copies do as a
 // last resort. Data never does, but the collector yields what the log can do without when nothing else can be gained.
 //
-// If the log uses sync blocks (wal/sync_area.h) or has a device of its own, one empty zone is the spare for a mount, which must
+// If the log uses sync blocks (wal/zrwa_sync_blocks.h) or has a device of its own, one empty zone is the spare for a mount, which must
 // write to the log before reclaim can move anything. Nobody else takes it, and it counts for nobody.
 //
 // Invariants

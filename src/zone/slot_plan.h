@@ -36,7 +36,7 @@ struct SlotPlan {
   std::uint32_t data = 0;       // zones that plain files may keep active at once
   std::uint32_t open_data = 0;  // zones of plain files that may be written at the same time
   bool switch_and_reclaim_share = false;
-  bool sync_zone = false;  // the log may keep one more zone active, for sync blocks (wal/sync_area.h)
+  bool sync_zone = false;  // the log may keep one more zone active, for sync blocks (wal/zrwa_sync_blocks.h)
 
   // True if copies of live data may keep one more zone active and open than `data` and `open_data`.
   bool reclaim_has_slot() const { return !switch_and_reclaim_share; }

@@ -1,6 +1,8 @@
-#include "wal/sync_area.h"
+#include "wal/zrwa_sync_blocks.h"
 
+#include "base/assert.h"
 #include "base/clock.h"
+#include "base/sync_point.h"
 
 namespace zenfs {
 
@@ -20,9 +22,9 @@ std::optional<SyncArea::Pair> SyncArea::Take() {
     state_ = State::kOpen;
     pairs_ = static_cast<std::uint32_t>(BytesIn(cursor_) / PairBytes());
   }
-  if (!returned_.empty()) {
-    const std::uint32_t number = returned_.back();
-    returned_.pop_back();
+  if (!freed_.empty()) {
+    const std::uint32_t number = freed_.back();
+    freed_.pop_back();
     return Pair(this, number);
   }
   if (taken_ == pairs_) return std::nullopt;  // also while another thread opens the zone
@@ -54,15 +56,37 @@ void SyncArea::Release() {
   IgnoreError(deps_.allocations->Release(std::span(&cursor_.zone, 1)));
 }
 
-void SyncArea::Return(std::uint32_t number) {
+void SyncArea::Free(std::uint32_t number) {
   MutexLock lock(mutex_);
-  returned_.push_back(number);
+  freed_.push_back(number);
 }
 
 Status SyncArea::Pair::Write(bool second, ByteView block) const {
   const std::uint64_t at = (2 * std::uint64_t{number_} + (second ? 1 : 0)) * block.size();
   area_->blocks_written_.fetch_add(1, std::memory_order_relaxed);
   return area_->deps_.device->Write(area_->cursor_.at + at, block);
+}
+
+void SyncBlocks::Take() {
+  ZENFS_ASSERT(!taken());
+  pair_ = area_->Take();
+  if (pair_) image_ = AlignedBuffer(area_->block_size());
+}
+
+AlignedBuffer& SyncBlocks::Image(std::uint64_t length) {
+  ZENFS_ASSERT(taken() && length <= room());
+  image_.Resize(kFrameHeaderBytes + length);
+  return image_;
+}
+
+Status SyncBlocks::Write(const FrameHeader& header) {
+  const std::uint32_t block = area_->block_size();
+  image_.ZeroBehind(block);
+  SealFrame(image_.Span(), header, pair_->seed());
+  SyncPoint::Reach("SyncBlocks::Write");
+  const bool second = !confirmed_second_;
+  written_second_ = second;
+  return pair_->Write(second, image_.View(0, block));
 }
 
 }  // namespace zenfs
