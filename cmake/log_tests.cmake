@@ -19,30 +19,22 @@ set(ZENFS_TESTS_metalog
 )
 
 set(ZENFS_TESTS_wal
-  wal/append_places_test.cc
-  wal/block_sync_test.cc
   wal/frame_buffers_test.cc
   wal/frame_map_test.cc
   wal/frame_read_test.cc
+  wal/frame_writer_append_test.cc
   wal/framed_file_model_test.cc
   wal/framed_file_retry_test.cc
   wal/framed_file_rewrite_test.cc
-  wal/framed_file_state_test.cc
   wal/framed_file_test.cc
   wal/framed_file_threads_test.cc
-  wal/log_append_fault_test.cc
-  wal/log_append_test.cc
   wal/log_drain_test.cc
-  wal/log_group_test.cc
-  wal/log_replay_model_test.cc
-  wal/log_replay_test.cc
-  wal/log_scan_test.cc
-  wal/log_space_group_test.cc
-  wal/log_space_reserve_test.cc
   wal/log_space_test.cc
-  wal/log_store_test.cc
   wal/log_tails_test.cc
+  wal/log_zones_group_test.cc
   wal/log_zones_test.cc
-  wal/send_choice_test.cc
-  wal/zone_window_test.cc
+  wal/wal_recovery_model_test.cc
+  wal/wal_recovery_test.cc
+  wal/zone_append_test.cc
+  wal/zrwa_sync_blocks_test.cc
 )

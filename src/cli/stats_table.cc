@@ -47,7 +47,7 @@ std::string Row(std::string_view name, const OperationInfo& info, const Operatio
   return out + "\n";
 }
 
-// How frames of the log are sent, and why (wal/send_choice.h).
+// How frames of the log are sent, and why (wal/zone_append.h).
 std::string LogSending(const MetricsSnapshot& metrics) {
   const bool appends = metrics[Value::kWalAppends] != 0;
   const std::array<std::string_view, 2> ways = {"writes", "zone append"};

@@ -11,8 +11,8 @@
 #include "metalog/metalog.h"
 #include "open/open_file_table.h"
 #include "open/trace_recorder.h"
-#include "wal/log_space.h"
 #include "wal/framed_file.h"
+#include "wal/log_space.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {

@@ -20,7 +20,7 @@ struct MountOptions {
   // Key `wal_buffer_kib`: each of the two buffers of a framed file (WAL, MANIFEST, info log). None:
   // WalBufferBytes chooses.
   std::optional<std::uint64_t> wal_buffer_bytes;
-  // Key `wal`: how framed files are sent (wal/send_choice.h). "blocking" is the way of the older ZenFS: a buffer is sent only
+  // Key `wal`: how framed files are sent (wal/zone_append.h). "blocking" is the way of the older ZenFS: a buffer is sent only
   // when it is full or synced, on the thread that filled it.
   WalSending wal = WalSending::kAuto;
   std::uint32_t wal_depth = 16;  // key `wal_depth`: most zone appends of framed files in flight

@@ -36,8 +36,8 @@
 #include "format/superblock.h"
 #include "metalog/follower.h"
 #include "volume/volume.h"
-#include "wal/wal_recovery.h"
 #include "wal/log_tails.h"
+#include "wal/wal_recovery.h"
 
 namespace zenfs {
 

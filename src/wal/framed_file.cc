@@ -177,6 +177,7 @@ Status FramedFile::WriteBackAll(bool sync) {
 // intact.
 
 Status FramedFile::Send(bool sync) noexcept {
+  ZENFS_ASSERT(log_ != nullptr);
   state_.BeginSend();
   Status sent = state_.doubtful() ? PlaceAnew() : Status();
   if (sent.ok()) {
@@ -423,6 +424,7 @@ bool FramedFile::KeptForNextMount() const {
 
 // Copies buffered bytes under the lock, and reads the others from the device without it.
 Result<std::size_t> FramedFile::Read(std::uint64_t offset, ByteSpan into, Frames frames) const {
+  ZENFS_ASSERT(frames == Frames::kAsTheyAre || log_ != nullptr);
   FrameMap::VerifiedRead reads;
   ReadPins pins(device_.geometry());
   {

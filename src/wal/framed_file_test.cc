@@ -8,8 +8,69 @@
 #include "base/thread.h"
 #include "wal/wal_test_rig.h"
 
-namespace zenfs {
+namespace zenfs::framed_file_test {
 namespace {
+
+const Status kFailed = Fail(Code::kIo, "failed");
+
+TEST(FramedFileStateTest, ErrorStaysUntilASendSucceeds) {
+  FramedFileState state;
+  const std::uint64_t before = state.failed_sends();
+  state.BeginSend();
+  state.FrameFailed();
+  state.EndSend(kFailed);
+  EXPECT_TRUE(state.free());
+  EXPECT_FALSE(state.sound());
+  EXPECT_TRUE(state.SendFailedSince(before)) << "for callers that waited";
+  EXPECT_FALSE(state.SendFailedSince(state.failed_sends())) << "for later callers";
+  state.BeginSend();
+  EXPECT_FALSE(state.sound()) << "not before the send has ended";
+  state.EndSend({});
+  EXPECT_TRUE(state.sound());
+  EXPECT_FALSE(state.SendFailedSince(before));
+}
+
+TEST(FramedFileStateTest, FramesThatAFlushMayHaveLostArePlacedAnewBeforeTheNextSend) {
+  FramedFileState state;
+  state.BeginSend();
+  state.FlushFailed();
+  state.EndSend(kFailed);
+  EXPECT_TRUE(state.doubtful());
+  state.BeginSend();
+  state.EndSend(kFailed);
+  EXPECT_TRUE(state.doubtful()) << "writing them again failed too";
+  state.BeginSend();
+  state.PlacedAnew();
+  EXPECT_FALSE(state.doubtful());
+  EXPECT_FALSE(state.sound());
+  state.EndSend({});
+  EXPECT_TRUE(state.sound());
+}
+
+TEST(FramedFileStateTest, CleaningRunsBesideASend) {
+  FramedFileState state;
+  state.BeginSend();
+  state.BeginCleaning();
+  state.EndSend({});
+  EXPECT_TRUE(state.free());
+  EXPECT_TRUE(state.cleaning());
+  state.EndCleaning();
+  state.BeginTruncation();
+  EXPECT_TRUE(state.truncating());
+  EXPECT_FALSE(state.free());
+  state.EndTruncation();
+  EXPECT_TRUE(state.free());
+}
+
+TEST(FramedFileStateTest, AppendsStayClosedForTheFirstReason) {
+  FramedFileState state;
+  state.CloseAppends({});
+  EXPECT_TRUE(state.appends().ok());
+  state.CloseAppends(Fail(Code::kUnknownOutcome, "first"));
+  state.CloseAppends({});
+  state.CloseAppends(kFailed);
+  EXPECT_EQ(state.appends().error().code(), Code::kUnknownOutcome);
+}
 
 using Command = FaultyDevice::Command;
 
@@ -188,5 +249,22 @@ TEST(FramedFileTest, ZoneIsNotResetWhileAReadOfItIsUnderWay) {
   EXPECT_TRUE(rig.WaitUntilReleased(zone));
 }
 
+TEST(LogStoreTest, FileIsFoundUntilItIsRemovedAndLivesAsLongAsItsHandles) {
+  WalRig rig(TestGeometry(8, 16));
+  rig.Mount();
+  LogStore store;
+  auto file = rig.NewFile();
+  const FileId id = file->id();
+  store.Add(file);
+  EXPECT_EQ(store.Find(id), file);
+  EXPECT_EQ(store.All().size(), 1U);
+  store.Remove(id);
+  EXPECT_EQ(store.Find(id), nullptr);
+  EXPECT_TRUE(store.All().empty());
+  ASSERT_TRUE(file->Append(AsBytes("still open")).ok());
+  EXPECT_EQ(WalRig::Content(*file), "still open");
+  store.Remove(id);  // nothing
+}
+
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::framed_file_test
