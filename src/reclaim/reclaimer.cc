@@ -68,9 +68,9 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
 bool Reclaimer::TakeFromLog(const ReclaimNeed& need) {
   if (need.urgency != ReclaimUrgency::kUrgent || need.victims != VictimZones::kAll) return false;
   // With an unused log zone the room may grow, so that a victim fits.
-  if (!need.headroom_whole()) return log_.supply().GiveBackReady();
+  if (!need.headroom_whole()) return log_.supply().ReleaseUnwritten();
   const bool yields = zones_.reclaim().YieldLogZone();
-  return log_.supply().GiveBackReady(LogZones::Unwritten::kSpare) || yields;
+  return log_.supply().ReleaseUnwritten(LogZones::Unwritten::kSpare) || yields;
 }
 
 // True if the zone has no live data, or, for an active victim, if it is finished; it is emptied next then.

@@ -22,7 +22,7 @@ constexpr int kZonesTried = 3;
 constexpr int kZonesEnded = 32;
 constexpr std::chrono::milliseconds kBusyPause{5};
 constexpr std::uint64_t kBatchBytesMax = 4 << 20;
-constexpr std::chrono::milliseconds kReserveSlice{200};
+constexpr std::chrono::milliseconds kZoneWaitSlice{200};
 
 }  // namespace
 
@@ -245,7 +245,7 @@ Status FrameWriter::NextZone() {
   for (int refused = 0;;) {
     SyncPoint::Reach("FrameWriter::NextZone");
     ZENFS_RETURN_IF_ERROR(deps_.log_zones->MayGoOn());
-    const Deadline slice = Deadline::After(kReserveSlice);
+    const Deadline slice = Deadline::After(kZoneWaitSlice);
     const Status allocated = deps_.supply->AllocateGroup(slice.when() < deadline.when() ? slice : deadline);
     if (TakeNext()) return {};
     if (allocated.ok()) continue;  // the zone was given back as headroom already

@@ -46,8 +46,8 @@ class LogSpace {
   // Adds a zone that the metadata allocates. `info`: the device's report of it.
   void Adopt(const LogZone& zone, const ZoneInfo& info);
   // If the device limits active zones, finishes all partly written zones except those of one group: each holds a slot, and
-  // the log has as many as a group has zones. Call this after the mount has moved the frames of sync blocks, which may need the room in these
-  // zones.
+  // the log has as many as a group has zones. Call this after the mount has moved the frames of sync blocks, which may need
+  // the room in these zones.
   void FinishSpares();
   // Call this when no frame in the random write areas of earlier mounts is needed: resets these zones, so that they
   // can be written again. A zone whose reset fails stays allocated for this mount.

@@ -422,7 +422,7 @@ bool LogZoneSupply::ReleaseDead() {
   return any;
 }
 
-bool LogZoneSupply::GiveBackReady(LogZones::Unwritten which) {
+bool LogZoneSupply::ReleaseUnwritten(LogZones::Unwritten which) {
   const Transit transit(in_transit_);
   const std::optional<ZoneId> zone = deps_.log_zones->TakeUnwritten(which);
   return zone && Release(std::span(&*zone, 1));

@@ -253,7 +253,7 @@ class LogZoneAllocations {
 // A background thread, "zenfs-log", allocates zones ahead of use, releases zones without live frames, and
 // asks reclaim to clean zones with few. Callers that cannot wait for the thread do the same themselves: the
 // leader of FrameWriter if no zone is ready (AllocateGroup, ReleaseDead), and reclaim (ReleaseDead,
-// GiveBackReady).
+// ReleaseUnwritten).
 //
 // Ownership: owns the thread. The parts in Deps outlive it.
 // Threads: any; no lock of its own. Each allocation or release is one commit (row 8 of the lock order),
@@ -288,7 +288,7 @@ class LogZoneSupply {
   bool ReleaseDead();
   // Releases a ready zone that was never written, so that the zone manager can use it as headroom. Returns
   // false if there is none, or if the commit failed.
-  bool GiveBackReady(LogZones::Unwritten which = LogZones::Unwritten::kAny);
+  bool ReleaseUnwritten(LogZones::Unwritten which = LogZones::Unwritten::kAny);
   // True if a thread is allocating or releasing a zone, so that a zone may soon be free or ready.
   bool AnyInTransit() const { return in_transit_.load(std::memory_order_acquire) != 0; }
 

@@ -445,10 +445,10 @@ TEST(LogSpaceReserveTest, WriterThatWaitsIsServedWhenAZoneComesBack) {
 TEST(LogSpaceReserveTest, ReadyZoneThatWasNeverWrittenCanBeGivenBack) {
   WalRig rig(TestGeometry(8, kBlocksAZone), 2);
   rig.Mount(false);
-  EXPECT_FALSE(rig.log->supply().GiveBackReady()) << "there is none";
+  EXPECT_FALSE(rig.log->supply().ReleaseUnwritten()) << "there is none";
   EXPECT_TRUE(rig.log->Start().ok());
   ASSERT_TRUE(rig.WaitUntilAllocated(2));
-  EXPECT_TRUE(rig.log->supply().GiveBackReady());
+  EXPECT_TRUE(rig.log->supply().ReleaseUnwritten());
   EXPECT_EQ(rig.released().size(), 1U);
 }
 

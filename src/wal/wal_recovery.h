@@ -4,8 +4,7 @@
 //   ReplayLog     record of a file, frames of the file -> places of its bytes, open window, lost bytes
 //   EpochCheck    frames -> are commits of the metadata log lost?
 //
-// A reader beside a writer repeats the first two for what is new (wal/log_tails.h). The order in which a mount calls them is in
-// volume/log_recovery.h.
+// A reader beside a writer repeats the first two for what is new (wal/log_tails.h). A mount calls them from ReplayLogs (volume).
 //
 // Threads: functions on values, no state; ZoneWindow: one at a time.
 #pragma once
@@ -48,8 +47,8 @@ struct ScannedFrame {
   bool in_sync_block = false;  // its writer may replace it (wal/zrwa_sync_blocks.h)
 };
 
-// Bytes behind the write pointer of a log zone that may hold frames: 0 unless it is a sync zone (wal/zrwa_sync_blocks.h). The mark in the
-// metadata decides. The report decides too, for metadata that a repair has rebuilt without the mark.
+// Bytes behind the write pointer of a log zone that may hold frames: 0 unless it is a sync zone (wal/zrwa_sync_blocks.h). The
+// mark in the metadata decides. The report decides too, for metadata that a repair has rebuilt without the mark.
 [[nodiscard]] std::uint64_t SyncBytes(const Geometry& geometry, const LogZone& zone, const ZoneInfo& info);
 // kNotSupported if a sync zone may hold frames that this device cannot read.
 [[nodiscard]] Status CheckSyncZonesReadable(const ZonedDevice& device,
