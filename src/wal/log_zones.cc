@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/assert.h"
 #include "base/sync_point.h"
 #include "zone/spread.h"
 
@@ -147,6 +148,7 @@ void LogZones::NoteWritten(ZoneId id, std::uint64_t bytes, LiveFrames live) {
   {
     MutexLock lock(mutex_);
     Zone& zone = zones_.at(id);
+    ZENFS_ASSERT(zone.state == State::kCurrent && bytes <= zone.capacity - zone.written);
     zone.written += bytes;
     zone.live += live;
     if (zone.written < zone.capacity) return;
@@ -179,6 +181,8 @@ void LogZones::RemoveLive(ZoneId zone, LiveFrames frames) {
   MutexLock lock(mutex_);
   const auto it = zones_.find(zone);
   if (it == zones_.end()) return;
+  ZENFS_ASSERT(frames.device_bytes <= it->second.live.device_bytes &&
+               frames.payload <= it->second.live.payload);
   it->second.live -= frames;
   if (it->second.state != State::kClosed) return;
   manager_.reclaim().NoteChange();
@@ -273,6 +277,7 @@ std::set<LogZones::ReadyZone>::const_iterator LogZones::FindUnwritten() const {
 void LogZones::EndRelease(ZoneId id, bool released) {
   MutexLock lock(mutex_);
   Zone& zone = zones_.at(id);
+  ZENFS_ASSERT(zone.releasing && (!released || zone.live.device_bytes == 0));
   if (!released) {
     zone.releasing = false;
     if (zone.state == State::kReady) ready_.insert(ReadyOf(zone));
