@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "zone/zone_table.h"
+#include "zone/zone_states.h"
 
 namespace zenfs::space {
 

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/short_bytes.h"
-#include "zone/slot_plan.h"
+#include "zone/zone_limits.h"
 
 namespace zenfs {
 namespace {

@@ -158,7 +158,7 @@ namespace {
 // Active zones of each copy of the metadata log: the current one and the one of a log switch.
 constexpr std::uint32_t kSlots = 2;
 
-// Number of superseded zones that may stay active. zone/slot_plan.h relies on it.
+// Number of superseded zones that may stay active. zone/zone_limits.h relies on it.
 std::size_t SpareSlots(const Geometry& geometry, std::uint32_t copies) {
   const bool limited = geometry.max_active != 0 || geometry.max_open != 0;
   return limited ? copies : kMaxMetadataZones;

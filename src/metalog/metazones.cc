@@ -31,7 +31,7 @@ MetazoneLayout::MetazoneLayout(std::uint32_t block)
       frames_at(header_at + RoundUp(512, block)) {}
 
 bool AllowsTwoCopies(const Geometry& geometry) {
-  // zone/slot_plan.h: two pairs, and as many zones for the rest as a volume with one copy needs.
+  // zone/zone_limits.h: two pairs, and as many zones for the rest as a volume with one copy needs.
   constexpr std::uint32_t kFewestSlotsForPairs = 8;
   const auto allows = [](std::uint32_t limit) { return limit == 0 || limit >= kFewestSlotsForPairs; };
   return allows(geometry.max_open) && allows(geometry.max_active);

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "wal/log_zones.h"
-#include "zone/reclaim_need.h"
-#include "zone/space_report.h"
+#include "zone/reclaim_demand.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 

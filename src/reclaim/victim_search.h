@@ -14,8 +14,8 @@
 
 #include "base/status.h"
 #include "reclaim/victim.h"
-#include "zone/reclaim_need.h"
-#include "zone/space_report.h"
+#include "zone/reclaim_demand.h"
+#include "zone/space_account.h"
 
 namespace zenfs {
 

@@ -22,7 +22,7 @@
 #include "repair/repair_names.h"
 #include "volume/file_names.h"
 #include "volume/pair_proof.h"
-#include "zone/slot_plan.h"
+#include "zone/zone_limits.h"
 
 namespace zenfs {
 namespace {

@@ -41,7 +41,7 @@
 #include "volume/places.h"
 #include "volume/waiting_bytes.h"
 #include "wal/wal_recovery.h"
-#include "zone/slot_plan.h"
+#include "zone/zone_limits.h"
 
 namespace zenfs {
 namespace {

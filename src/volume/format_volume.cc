@@ -16,8 +16,8 @@
 #include "volume/foreign.h"
 #include "volume/pair_proof.h"
 #include "volume/space_options.h"
-#include "zone/slot_plan.h"
 #include "zone/spread.h"
+#include "zone/zone_limits.h"
 
 namespace zenfs {
 namespace {

@@ -5,7 +5,7 @@
 #include "metalog/metazones.h"
 #include "volume/space_options.h"
 #include "wal/log_zones.h"
-#include "zone/live_bytes.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 namespace {

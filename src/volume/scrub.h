@@ -24,7 +24,7 @@ struct ScrubReport {
   std::uint64_t files = 0;
   std::uint64_t extents = 0;
   std::uint64_t extent_bytes = 0;
-  // Used bytes of the device, counted as in SpaceReport (zone/space_report.h).
+  // Used bytes of the device, counted as in SpaceReport (zone/space_account.h).
   std::uint64_t data_bytes = 0;                // extents, including the padding of their last blocks
   std::uint64_t log_bytes = 0;                 // live frames of files
   std::uint64_t metadata_bytes = 0;            // written in metadata zones

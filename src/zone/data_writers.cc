@@ -42,7 +42,7 @@ TakenZone DataWriters::Take(ClaimState& claim, Lifetime lifetime, WritePurpose p
   }
   const TakenZone none = NothingUsable(claim, purpose, now);
   // Two writers that keep their promises while they wait would wait for each other forever.
-  if (none.outcome == TakeOutcome::kWaitForReclaim) parts_.room.VoidPromise(claim.promised);
+  if (none.outcome == TakeOutcome::kWaitForReclaim) parts_.room.ReleasePromise(claim.promised);
   return none;
 }
 
@@ -55,7 +55,7 @@ EmptyZoneUse DataWriters::UseOfEmpty(WritePurpose purpose, SteadyTime now) const
 
 // The promise ends first: a writer must not wait for its own.
 TakenZone DataWriters::NoBlock(ClaimState& claim) {
-  parts_.room.VoidPromise(claim.promised);
+  parts_.room.ReleasePromise(claim.promised);
   return NoRoom();
 }
 
@@ -108,14 +108,14 @@ void DataWriters::Unclaim(ClaimState& claim) {
 }
 
 void DataWriters::TakeBackPromise(ClaimState& claim) {
-  parts_.room.VoidPromise(claim.promised);
+  parts_.room.ReleasePromise(claim.promised);
   parts_.reclaim.NoteChange();
 }
 
 void DataWriters::Wrote(ZoneId zone, std::uint64_t bytes) {
   ZENFS_ASSERT(parts_.table[zone].writer && bytes <= parts_.table[zone].room());
   const std::uint64_t granted = std::min(bytes, parts_.table[zone].granted);
-  parts_.room.EndGrant(granted);
+  parts_.room.ReleaseGrant(granted);
   parts_.data_written += bytes;
   parts_.table.Change(zone, [&](ZoneState& z) {
     z.written += bytes;
@@ -149,7 +149,7 @@ Code DataWriters::WriteFailed(ZoneId zone, Code code, const std::optional<ZoneIn
 
 void DataWriters::EndWriter(ZoneId zone) {
   ZENFS_ASSERT(parts_.table[zone].writer);
-  parts_.room.EndGrant(parts_.table[zone].granted);
+  parts_.room.ReleaseGrant(parts_.table[zone].granted);
   parts_.table.Change(zone, [](ZoneState& z) {
     z.writer = false;
     z.granted = 0;

@@ -19,8 +19,8 @@
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "model/lifetime.h"
-#include "zone/taken_zone.h"
-#include "zone/zone_choice.h"
+#include "zone/placement.h"
+#include "zone/zone_allocation.h"
 #include "zone/zone_phases.h"
 #include "zone/zone_pool_parts.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "zone/live_bytes.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 

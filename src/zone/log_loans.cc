@@ -17,7 +17,7 @@ TakenZone LogLoans::Take(LogLoan loan) {
   const bool borrow = loan == LogLoan::kBorrow;
   const bool apart = parts_.log_apart();
   EmptyZones& empty = apart ? parts_.log_empty : parts_.empty;
-  if (loan == LogLoan::kAhead && empty.yielded()) return {.outcome = TakeOutcome::kWait};
+  if (loan == LogLoan::kAhead && empty.log_share_reduced()) return {.outcome = TakeOutcome::kWait};
   const SlotBudget& slots = apart ? parts_.log_slots : parts_.slots;
   // Zones that an earlier mount left active use the log's slot until they are reset or finished.
   if (slots.exceeded() && !parts_.jobs.idle()) return {.outcome = TakeOutcome::kWait};
@@ -47,7 +47,7 @@ std::vector<ZoneId> LogLoans::TakeMore(std::size_t most) {
 }
 
 ZoneId LogLoans::Lend(EmptyZones& empty) {
-  const ZoneId zone = empty.Take();
+  const ZoneId zone = empty.Allocate();
   parts_.table.Change(zone, [](ZoneState& z) { z.phase = ZonePhase::kLog; });
   empty.CountLogZone();
   return zone;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/units.h"
-#include "zone/taken_zone.h"
+#include "zone/zone_allocation.h"
 #include "zone/zone_phases.h"
 #include "zone/zone_pool_parts.h"
 

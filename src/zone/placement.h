@@ -1,5 +1,7 @@
-// Placement policies: how well an active zone fits the data of a file. Pure functions, one for each policy; the table in
-// placement.cc names them. A policy of your own is one function and one line there.
+// Placement: the choice of the zone for a write of data. Pure functions.
+//
+// A policy says how well an active zone fits the data of a file. The table in placement.cc names the policies. A policy of your own
+// is one function and one line there.
 //
 //   lifetime   the default. As zoned XFS of Linux: short-lived data shares a zone only with short-lived data, and medium only
 //              with medium; long and extreme data share. If no such zone is active, a new zone is opened. If no slot or zone is
@@ -15,6 +17,8 @@
 #include <string_view>
 
 #include "model/lifetime.h"
+#include "model/units.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 
@@ -38,5 +42,34 @@ struct PlacementPolicy {
 
 // That of `lifetime`.
 [[nodiscard]] Match MatchOf(Lifetime zone, Lifetime file);
+
+enum class EmptyZoneUse : std::uint8_t {
+  kNone,        // there is none, or no slot for it
+  kLastResort,  // better than failing
+  kPreferred,   // better than an active zone without a good match
+};
+
+struct ZoneChoice {
+  enum class Kind : std::uint8_t {
+    kActive,
+    kEmpty,  // any empty zone
+    kWait,   // for another file's write in `zone`: the wait is short
+    kNothing,
+  };
+  Kind kind = Kind::kNothing;
+  ZoneId zone;  // for kActive and kWait
+};
+
+// Chooses among the `active` zones of `table` for a file of `lifetime`, in this order:
+//   1. an unclaimed active zone with the best or a good match
+//   2. an empty zone, if one is preferred
+//   3. an unclaimed active zone with an acceptable match
+//   4. an active zone that other files claim, with the best match, then the fewest claims; waits for a write there
+//   5. any unclaimed active zone
+//   6. an empty zone, if one is allowed as a last resort
+// A file's own claimed zone comes before all of them; ZonePool takes it without this choice.
+// An active zone is filled with data of another lifetime rather than finished early. Cost: O(active zones).
+[[nodiscard]] ZoneChoice ChooseZone(const ZoneTable& table, std::span<const ZoneId> active, Lifetime lifetime,
+                                    EmptyZoneUse empty, const PlacementPolicy& policy);
 
 }  // namespace zenfs

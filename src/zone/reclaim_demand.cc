@@ -38,7 +38,7 @@ bool ReclaimDemand::LogNeedsRoom() const {
 }
 
 std::optional<ReclaimUrgency> ReclaimDemand::Urgency() const {
-  const RoomAccount& room = deps_.room;
+  const SpaceAccount& room = deps_.room;
   const EmptyZones& empty = deps_.empty;
   const std::uint64_t in_reset = empty.pending_resets() * room.MeanZone();
   if (waiting_ != 0 || room.ForCopies() + in_reset < room.headroom()) return ReclaimUrgency::kUrgent;

@@ -16,14 +16,52 @@
 #include <optional>
 
 #include "base/assert.h"
-#include "zone/empty_zones.h"
-#include "zone/reclaim_need.h"
-#include "zone/room_account.h"
-#include "zone/taken_zone.h"
-#include "zone/zone_job_queue.h"
-#include "zone/zone_table.h"
+#include "base/clock.h"
+#include "zone/reset_queue.h"
+#include "zone/space_account.h"
+#include "zone/zone_allocation.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
+
+enum class ReclaimUrgency : std::uint8_t {
+  kTidy,    // log zones or data zones are nearly dead
+  kLow,     // few empty zones are left
+  kAhead,   // writers will have to wait soon
+  kUrgent,  // writers wait, or the headroom is not whole
+};
+
+// The zones that may become victims.
+enum class VictimZones : std::uint8_t {
+  kAll,
+  // Two joined devices: a reset returns room only to the log, or only to data.
+  kLog,  // their live frames move to the main device, and leave its headroom whole
+  kData,
+};
+
+struct ReclaimNeed {
+  ReclaimUrgency urgency = ReclaimUrgency::kLow;
+  std::uint64_t room = 0;      // bytes of room for copies now
+  std::uint64_t headroom = 0;  // bytes of room that copies should have
+  std::uint64_t version = 0;   // of the pool, raised by each change of room or live bytes
+  VictimZones victims = VictimZones::kAll;
+
+  bool headroom_whole() const { return room >= headroom; }
+};
+
+// The result of a search that found no victim.
+struct ReclaimVerdict {
+  std::uint64_t version = 0;  // of the need; the next change voids the verdict
+  ReclaimUrgency urgency = ReclaimUrgency::kLow;
+  VictimZones victims = VictimZones::kAll;
+  // Some zone is no victim only because it is busy, pinned or uncommitted now.
+  bool pending = false;
+  // Some zone is no victim only because its copies do not fit the room.
+  bool lacks_room = false;
+  // Until then it also answers later needs that are low, whatever has changed: a search looks at all zones, and on a device
+  // with many of them each write would cause one.
+  SteadyTime until = SteadyTime::min();
+};
 
 class ReclaimDemand {
  public:
@@ -31,8 +69,8 @@ class ReclaimDemand {
     const ZoneTable& table;
     const EmptyZones& empty;
     const EmptyZones* log_empty = nullptr;  // the log's own zones; null if it has none
-    const RoomAccount& room;
-    const ZoneJobQueue& jobs;
+    const SpaceAccount& room;
+    const ResetQueue& jobs;
     bool reclaims = false;  // a collector acts on Need()
   };
   explicit ReclaimDemand(const Deps& deps) : deps_(deps) {}

@@ -17,7 +17,7 @@ void SharedZonePool::Announce() {
 }
 
 void SharedZonePool::AnnounceJobs() {
-  const ZoneJobQueue& jobs = pool.state().jobs;
+  const ResetQueue& jobs = pool.state().jobs;
   const bool rests = operations_rest == jobs.pushed() && MayRest();
   if (!jobs.empty() && !rests && !(operations_pause && ResetsCanWait())) work.NotifyOne();
 }
@@ -30,7 +30,7 @@ bool SharedZonePool::MayFinishInstead() const {
 }
 
 bool SharedZonePool::MayRest() const {
-  const ZoneJobQueue& jobs = pool.state().jobs;
+  const ResetQueue& jobs = pool.state().jobs;
   return !jobs.empty() && jobs.can_wait() && MayFinishInstead();
 }
 

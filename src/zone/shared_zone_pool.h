@@ -55,7 +55,7 @@ struct SharedZonePool {
   std::uint32_t waiters GUARDED_BY(mutex) = 0;  // on `changed`
   bool collector_waits GUARDED_BY(mutex) = false;
   bool operations_pause GUARDED_BY(mutex) = false;  // between two resets
-  // While the background thread lets all zones rest: ZoneJobQueue::pushed when it began.
+  // While the background thread lets all zones rest: ResetQueue::pushed when it began.
   std::optional<std::uint64_t> operations_rest GUARDED_BY(mutex);
   bool stopped GUARDED_BY(mutex) = false;
 

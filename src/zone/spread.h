@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "device/geometry.h"
-#include "zone/slot_plan.h"
+#include "zone/zone_limits.h"
 
 namespace zenfs {
 

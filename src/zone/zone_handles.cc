@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "zone/reset_queue.h"
 #include "zone/shared_zone_pool.h"
-#include "zone/zone_job.h"
 
 namespace zenfs {
 

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "model/units.h"
-#include "zone/taken_zone.h"
+#include "zone/zone_allocation.h"
 
 namespace zenfs {
 

@@ -281,9 +281,9 @@ TEST_F(YieldTest, TheLogGetsItsShareBackOnceDataHasAZoneBesides) {
   EXPECT_TRUE(bench_.pool.YieldLogZone());
   bench_.Write(claim_, Lifetime::kShort, 16);
   Delete(0);
-  EXPECT_TRUE(bench_.pool.state().empty.yielded()) << "the freed zone is data's";
+  EXPECT_TRUE(bench_.pool.state().empty.log_share_reduced()) << "the freed zone is data's";
   Delete(1);
-  EXPECT_FALSE(bench_.pool.state().empty.yielded());
+  EXPECT_FALSE(bench_.pool.state().empty.log_share_reduced());
   EXPECT_EQ(bench_.pool.log().Take(LogLoan::kAhead).outcome, TakeOutcome::kTaken);
 }
 

@@ -32,9 +32,9 @@
 #include "model/file_record.h"
 #include "model/lifetime.h"
 #include "zone/shared_zone_pool.h"
-#include "zone/slot_plan.h"
-#include "zone/space_report.h"
+#include "zone/space_account.h"
 #include "zone/zone_handles.h"
+#include "zone/zone_limits.h"
 #include "zone/zone_operations.h"
 #include "zone/zone_reclaim.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/sync_point.h"
-#include "zone/zone_job.h"
+#include "zone/reset_queue.h"
 
 namespace zenfs {
 namespace {
@@ -53,7 +53,7 @@ bool ZoneOperations::Pause() {
 }
 
 bool ZoneOperations::Rest() {
-  ZoneJobQueue& jobs = shared_.pool.jobs();
+  ResetQueue& jobs = shared_.pool.jobs();
   if (readers_ == nullptr || !shared_.MayRest()) return false;
   const SteadyTime now = SteadyNow();
   if (!jobs.FindDue(now)) {

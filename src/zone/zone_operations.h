@@ -3,7 +3,7 @@
 // A drive resets a zone with the bandwidth of its writes: a ZN540 loses a third of it at 30 resets a second. So while data is
 // written, resets that can wait have pauses in between.
 //
-// A zone that a reader of this host uses (zone/zone_readers.h) rests for kRest before its reset, so that the reader can go on
+// A zone that a reader of this host uses (zone/reset_queue.h) rests for kRest before its reset, so that the reader can go on
 // reading a file that was deleted. It rests only while nothing could need it: no writer waits, and as many zones are empty as
 // the collector wants. The others are reset at once.
 //
@@ -14,8 +14,8 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "zone/reset_queue.h"
 #include "zone/shared_zone_pool.h"
-#include "zone/zone_readers.h"
 
 namespace zenfs {
 

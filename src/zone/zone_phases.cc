@@ -91,7 +91,7 @@ void ZonePhases::AdoptActive(std::vector<ZoneId> zones) {
 }
 
 ZoneId ZonePhases::Activate() {
-  const ZoneId zone = parts_.empty.Take();
+  const ZoneId zone = parts_.empty.Allocate();
   parts_.table.Change(zone, [&](ZoneState& z) {
     z.phase = ZonePhase::kActive;
     parts_.slots.Hold(z);
@@ -119,7 +119,7 @@ std::vector<ZoneId> ZonePhases::TakeForMetadata(std::size_t count) {
   const bool spare = parts_.empty.size() >= count + parts_.empty.all_kept_for_log() &&
                      parts_.room.ForData(0) >= count * parts_.room.MeanZone();
   while (spare && taken.size() < count) {
-    taken.push_back(parts_.empty.Take());
+    taken.push_back(parts_.empty.Allocate());
     parts_.table.Change(taken.back(), [](ZoneState& z) { z.phase = ZonePhase::kMetadata; });
   }
   ZENFS_ASSERT(parts_.Sound());
@@ -166,7 +166,7 @@ void ZonePhases::Settle(ZoneId zone) {
       ++s.incarnation;
       parts_.slots.Free(s);
     });
-    parts_.empty.Return(zone);
+    parts_.empty.ReleaseUnwritten(zone);
   } else if (z.phase == ZonePhase::kActive && z.written > z.capacity / 2) {
     QueueReset(zone);
   }
@@ -299,7 +299,7 @@ void ZonePhases::JobDone(const ZoneJob& job, const ZoneJobOutcome& outcome) {
   parts_.reclaim.NoteChange();
   if (reset) parts_.EmptyOf(job.zone).EndReset();
   if (reset && outcome.ok) parts_.EmptyOf(job.zone).Add(job.zone);
-  if (parts_.room.SparesLogShare()) parts_.empty.EndYield();
+  if (parts_.room.SparesLogShare()) parts_.empty.RestoreLogShare();
   Settle(job.zone);
   ZENFS_ASSERT(parts_.Sound());
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "device/zoned_device.h"
-#include "zone/zone_job.h"
+#include "zone/reset_queue.h"
 #include "zone/zone_pool_parts.h"
 
 namespace zenfs {

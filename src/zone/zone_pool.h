@@ -19,7 +19,7 @@
 #include "zone/data_writers.h"
 #include "zone/live_counts.h"
 #include "zone/log_loans.h"
-#include "zone/space_report.h"
+#include "zone/space_account.h"
 #include "zone/zone_phases.h"
 #include "zone/zone_pool_parts.h"
 
@@ -36,9 +36,9 @@ class ZonePool {
   const LiveCounts& live() const { return live_; }
   ZonePhases& phases() { return phases_; }
   const ZonePhases& phases() const { return phases_; }
-  ZoneJobQueue& jobs() { return parts_.jobs; }
+  ResetQueue& jobs() { return parts_.jobs; }
   ReclaimDemand& reclaim() { return parts_.reclaim; }
-  bool YieldLogZone() { return parts_.empty.Yield(); }
+  bool YieldLogZone() { return parts_.empty.ReduceLogShare(); }
   const ZonePoolParts& state() const { return parts_; }
 
   // --- reports ---

@@ -15,14 +15,12 @@
 #include <vector>
 
 #include "device/geometry.h"
-#include "zone/empty_zones.h"
 #include "zone/placement.h"
 #include "zone/reclaim_demand.h"
-#include "zone/room_account.h"
-#include "zone/slot_budget.h"
-#include "zone/slot_plan.h"
-#include "zone/zone_job_queue.h"
-#include "zone/zone_table.h"
+#include "zone/reset_queue.h"
+#include "zone/space_account.h"
+#include "zone/zone_limits.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 
@@ -60,8 +58,8 @@ struct ZonePoolParts {
   SlotBudget log_slots;
   EmptyZones log_empty{{.spare = EmptyZones::kSpareForMount}};
   std::vector<ZoneId> active;
-  ZoneJobQueue jobs;
-  RoomAccount room;
+  ResetQueue jobs;
+  SpaceAccount room;
   ReclaimDemand reclaim;
   std::uint64_t data_written = 0;  // bytes in this mount
   bool started = false;            // by ZonePhases::Start; the invariants hold from then on

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "zone/reclaim_need.h"
+#include "zone/reclaim_demand.h"
 #include "zone/shared_zone_pool.h"
 #include "zone/zone_handles.h"
 

@@ -8,7 +8,7 @@
 
 #include "device/joined_device.h"
 #include "questions.h"
-#include "zone/slot_plan.h"
+#include "zone/zone_limits.h"
 
 namespace zenfs {
 namespace {

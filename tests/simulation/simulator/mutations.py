@@ -163,7 +163,7 @@ MUTATIONS = (
              "Intersect(held.names, keys.names) || ", ""),
     Mutation("names-asked-too-early", "whether a file has a name is known when its commit is made",
              "src/open/open_plain_file.cc", "  if (!has_name) return {};", "  if (unlinked) return {};"),
-    Mutation("data-takes-headroom", "data never takes the room that copies need", "src/zone/room_account.cc",
+    Mutation("data-takes-headroom", "data never takes the room that copies need", "src/zone/space_account.cc",
              "room - std::min(room, headroom_ + granted_ + promised_ - own_promise);",
              "room - std::min(room, granted_ + promised_ - own_promise);"),
 )

@@ -1,8 +1,10 @@
-#include "zone/slot_plan.h"
+#include "zone/zone_limits.h"
 
 #include <gtest/gtest.h>
 
-namespace zenfs {
+#include <array>
+
+namespace zenfs::zone_limits_test {
 namespace {
 
 Result<SlotPlan> Plan(std::uint32_t max_open, std::uint32_t max_active) {
@@ -92,5 +94,39 @@ TEST(SlotPlanTest, LowerOpenLimitBoundsWritersNotActiveZones) {
   EXPECT_EQ(Plan(0, 8).value(), (SlotPlan{.data = 4, .open_data = 4}));
 }
 
+TEST(SlotBudgetTest, CopiesHaveOneMoreSlotThanData) {
+  SlotBudget slots({.data = 1, .open_data = 1});
+  std::array<ZoneState, 3> zones;
+  slots.Hold(zones[0]);
+  slots.BeginWriter();
+  EXPECT_FALSE(slots.MayActivate(WritePurpose::kData));
+  EXPECT_FALSE(slots.MayWrite(WritePurpose::kData));
+  EXPECT_TRUE(slots.MayActivate(WritePurpose::kReclaim));
+  EXPECT_TRUE(slots.MayWrite(WritePurpose::kReclaim));
+  slots.Hold(zones[1]);
+  EXPECT_FALSE(slots.MayActivate(WritePurpose::kReclaim));
+  EXPECT_FALSE(slots.exceeded());
+  slots.Hold(zones[2]);
+  EXPECT_TRUE(slots.exceeded());
+}
+
+TEST(SlotBudgetTest, CopiesOfASmallDeviceShareTheSlotsOfData) {
+  SlotBudget slots({.data = 1, .open_data = 1, .switch_and_reclaim_share = true});
+  ZoneState zone;
+  slots.Hold(zone);
+  EXPECT_FALSE(slots.MayActivate(WritePurpose::kReclaim));
+}
+
+TEST(SlotBudgetTest, AZoneHoldsAtMostOneSlot) {
+  SlotBudget slots({.data = 2, .open_data = 2});
+  ZoneState zone;
+  slots.Hold(zone);
+  slots.Hold(zone);
+  EXPECT_EQ(slots.used(), 1U);
+  slots.Free(zone);
+  slots.Free(zone);
+  EXPECT_EQ(slots.used(), 0U);
+}
+
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::zone_limits_test

@@ -1,4 +1,4 @@
-#include "zone/zone_table.h"
+#include "zone/zone_states.h"
 
 #include <algorithm>
 

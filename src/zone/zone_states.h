@@ -1,19 +1,66 @@
-// The state of every zone, by number in O(1), and sums over all zones. Each change updates the sums, so no call has to
-// walk the table.
+// The state of each zone: its phase (zone_manager.h has the diagram), its bytes and who needs them. ZoneTable finds it by number
+// in O(1) and keeps sums over all zones. Each change updates the sums, so no call has to walk the table.
 //
-// Invariant: totals() is the sum of the contributions of all zones in their present state.
+// Invariant: ZoneTable::totals() is the sum of the contributions of all zones in their present state.
 //
-// Threads: not thread-safe; the owner locks.
+// Threads: not thread-safe; the owner locks. Units: bytes.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "base/assert.h"
-#include "zone/space_report.h"
+#include "base/bytes.h"
+#include "model/file_record.h"
+#include "model/lifetime.h"
+#include "model/units.h"
 
 namespace zenfs {
+
+enum class ZonePhase : std::uint8_t {
+  kUnusable,      // offline
+  kConventional,  // not used: has no write pointer
+  kMetadata,
+  kLog,      // allocated to the log
+  kEmpty,    // in the pool
+  kActive,   // partly written, accepts writes
+  kFull,     // accepts no writes until its reset
+  kDead,     // its reset is queued or running
+  kRetired,  // still readable, never written again in this mount
+};
+// "unusable", "conventional", "metadata", "log", "empty", "active", "full", "dead", "retired"
+[[nodiscard]] std::string_view PhaseName(ZonePhase phase);
+
+// The live bytes of an extent, or of a piece that was cut off one.
+//
+// An extent counts all blocks from its first to its last one, which is padded, since it begins on a block
+// boundary. If an extent is cut inside a block, this block counts for the piece before the cut. So the counts
+// of all pieces always add up to the count of the whole extent.
+constexpr std::uint64_t OccupiedBytes(const Extent& piece, std::uint32_t block_size) {
+  return RoundUp(piece.place.value + piece.length, block_size) - RoundUp(piece.place.value, block_size);
+}
+
+// Garbage around so few live bytes is reclaimed although space is not short.
+constexpr bool IsNearlyDead(std::uint64_t live, std::uint64_t capacity) {
+  constexpr std::uint64_t kShare = 20;  // live bytes are at most one in so many
+  return live != 0 && live <= capacity / kShare;
+}
+
+// One zone, for `zenfs zones`, check and the collector.
+struct ZoneStatus {
+  ZoneId id;
+  ZonePhase phase = ZonePhase::kEmpty;
+  Lifetime lifetime = Lifetime::kNotSet;
+  std::uint64_t capacity = 0;
+  std::uint64_t written = 0;
+  std::uint64_t live = 0;  // for metadata and log zones only in a read-only mount (volume/live_zones.h)
+  std::uint64_t uncommitted = 0;  // written bytes that a file may still commit
+  std::uint64_t age = 0;          // for a full zone: zones filled after it in this mount
+  std::uint32_t pins = 0;
+  std::uint32_t incarnation = 0;  // changes when the zone leaves use; facts about older bytes are void then
+};
 
 struct ZoneState {
   std::uint64_t capacity = 0;
@@ -33,7 +80,7 @@ struct ZoneState {
   bool writer = false;      // a ZoneWriter for it exists
   bool holds_slot = false;  // counts as one of data's active zones
   bool job = false;         // a reset or finish is queued or running
-  bool from_log = false;    // came back from the log: `written` is unknown
+  bool from_log = false;    // released by the log: `written` is unknown
   bool for_log = false;     // on the second of two joined devices: only the log takes it
   bool distrusted = false;  // its live count was wrong: never reset in this mount
 

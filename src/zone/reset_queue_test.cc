@@ -1,12 +1,12 @@
-#include "zone/zone_job_queue.h"
+#include "zone/reset_queue.h"
 
 #include <gtest/gtest.h>
 
-namespace zenfs::zone_job_queue_test {
+namespace zenfs::reset_queue_test {
 namespace {
 
-TEST(ZoneJobQueueTest, IsNotIdleWhileTheLastJobRuns) {
-  ZoneJobQueue queue;
+TEST(ResetQueueTest, IsNotIdleWhileTheLastJobRuns) {
+  ResetQueue queue;
   EXPECT_TRUE(queue.idle());
   queue.Push({ZoneId(3), ZoneJob::Kind::kFinish});
   EXPECT_EQ(queue.Pop().zone, ZoneId(3));
@@ -17,8 +17,8 @@ TEST(ZoneJobQueueTest, IsNotIdleWhileTheLastJobRuns) {
   EXPECT_TRUE(queue.idle());
 }
 
-TEST(ZoneJobQueueTest, WhatCanWaitComesLast) {
-  ZoneJobQueue queue;
+TEST(ResetQueueTest, WhatCanWaitComesLast) {
+  ResetQueue queue;
   queue.Push({.zone = ZoneId(1), .can_wait = true});
   queue.Push({.zone = ZoneId(2), .can_wait = true});
   EXPECT_TRUE(queue.can_wait());
@@ -30,8 +30,8 @@ TEST(ZoneJobQueueTest, WhatCanWaitComesLast) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(ZoneJobQueueTest, StoppingResetsKeepsFinishesInOrder) {
-  ZoneJobQueue queue;
+TEST(ResetQueueTest, StoppingResetsKeepsFinishesInOrder) {
+  ResetQueue queue;
   queue.Push({ZoneId(1), ZoneJob::Kind::kReset});
   queue.Push({ZoneId(2), ZoneJob::Kind::kFinish});
   queue.Push({ZoneId(3), ZoneJob::Kind::kResetIfWritten});
@@ -44,4 +44,4 @@ TEST(ZoneJobQueueTest, StoppingResetsKeepsFinishesInOrder) {
 }
 
 }  // namespace
-}  // namespace zenfs::zone_job_queue_test
+}  // namespace zenfs::reset_queue_test

@@ -1,4 +1,4 @@
-#include "zone/slot_plan.h"
+#include "zone/zone_limits.h"
 
 #include <fmt/format.h>
 
@@ -58,6 +58,27 @@ SlotPlan PlanReturnedLogSlots(const Geometry& geometry) {
   plan.data = limit == 0 ? kUnlimitedDataSlots : limit - std::min(limit, written);
   plan.switch_and_reclaim_share = true;  // no slot for copies
   return plan;
+}
+
+void SlotBudget::Hold(ZoneState& state) {
+  if (!state.holds_slot) ++used_;
+  state.holds_slot = true;
+}
+
+void SlotBudget::Free(ZoneState& state) {
+  ZENFS_ASSERT(!state.holds_slot || used_ != 0);
+  if (state.holds_slot) --used_;
+  state.holds_slot = false;
+}
+
+void SlotBudget::BeginWriter() {
+  ++writers_;
+  ZENFS_ASSERT(writers_ <= plan_.open_data + Extra(WritePurpose::kReclaim));
+}
+
+void SlotBudget::EndWriter() {
+  ZENFS_ASSERT(writers_ != 0);
+  --writers_;
 }
 
 }  // namespace zenfs

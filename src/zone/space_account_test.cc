@@ -1,8 +1,8 @@
-#include "zone/room_account.h"
+#include "zone/space_account.h"
 
 #include <gtest/gtest.h>
 
-namespace zenfs::room_account_test {
+namespace zenfs::space_account_test {
 namespace {
 
 constexpr std::uint64_t kBlock = 4096;
@@ -22,23 +22,23 @@ struct Account {
 
   ZoneTable table{3};
   EmptyZones empty{{.needs = 1, .least = 1}};
-  RoomAccount room;
+  SpaceAccount room;
 };
 
-TEST(RoomAccountTest, DataGetsNeitherTheHeadroomNorTheZonesOfTheLog) {
+TEST(SpaceAccountTest, DataGetsNeitherTheHeadroomNorTheZonesOfTheLog) {
   const Account account(kZone);
   EXPECT_EQ(account.room.ForCopies(), 3 * kZone);
   EXPECT_EQ(account.room.ForData(0), kZone);
 }
 
-TEST(RoomAccountTest, WithoutAHeadroomNothingIsPromised) {
+TEST(SpaceAccountTest, WithoutAHeadroomNothingIsPromised) {
   Account account(0);
   std::uint64_t promise = 0;
   EXPECT_TRUE(account.room.Promise(promise, 5 * kBlock));
   EXPECT_EQ(promise, 0U);
 }
 
-TEST(RoomAccountTest, APromiseTakesRoomFromAllButItsOwner) {
+TEST(SpaceAccountTest, APromiseTakesRoomFromAllButItsOwner) {
   Account account(kZone);
   std::uint64_t promise = 0, other = 0;
   ASSERT_TRUE(account.room.Promise(promise, 12 * kBlock));
@@ -47,11 +47,11 @@ TEST(RoomAccountTest, APromiseTakesRoomFromAllButItsOwner) {
   EXPECT_EQ(account.room.ForCopies(), 3 * kZone - 12 * kBlock);
   EXPECT_FALSE(account.room.Promise(other, 5 * kBlock));
   EXPECT_EQ(other, 0U);
-  account.room.VoidPromise(promise);
+  account.room.ReleasePromise(promise);
   EXPECT_TRUE(account.room.Promise(other, 5 * kBlock));
 }
 
-TEST(RoomAccountTest, AGrantUsesUpThePromise) {
+TEST(SpaceAccountTest, AGrantUsesUpThePromise) {
   Account account(kZone);
   std::uint64_t promise = 0;
   ASSERT_TRUE(account.room.Promise(promise, 12 * kBlock));
@@ -60,11 +60,11 @@ TEST(RoomAccountTest, AGrantUsesUpThePromise) {
   EXPECT_EQ(account.room.granted(), 10 * kBlock);
   EXPECT_EQ(account.room.promised(), 2 * kBlock);
   EXPECT_EQ(account.room.Grant(promise, 10 * kBlock), 2 * kBlock);
-  account.room.EndGrant(12 * kBlock);
+  account.room.ReleaseGrant(12 * kBlock);
   EXPECT_EQ(account.room.ForData(0), kZone);
 }
 
-TEST(RoomAccountTest, TheLogTakesAZoneOnlyIfTheHeadroomStaysWhole) {
+TEST(SpaceAccountTest, TheLogTakesAZoneOnlyIfTheHeadroomStaysWhole) {
   Account account(3 * kZone);
   EXPECT_TRUE(account.room.HeadroomIsFree());
   EXPECT_FALSE(account.room.SparesHeadroomForLog());
@@ -72,4 +72,4 @@ TEST(RoomAccountTest, TheLogTakesAZoneOnlyIfTheHeadroomStaysWhole) {
 }
 
 }  // namespace
-}  // namespace zenfs::room_account_test
+}  // namespace zenfs::space_account_test

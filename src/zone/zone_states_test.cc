@@ -1,4 +1,4 @@
-#include "zone/live_bytes.h"
+#include "zone/zone_states.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
