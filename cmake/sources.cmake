@@ -156,37 +156,31 @@ set(ZENFS_TESTS_buffers
 )
 
 set(ZENFS_SOURCES_zone
-  zone/data_writers.cc
   zone/extent_sink.cc
-  zone/live_counts.cc
-  zone/log_loans.cc
   zone/placement.cc
   zone/reclaim_demand.cc
   zone/reset_queue.cc
-  zone/shared_zone_pool.cc
+  zone/reset_thread.cc
   zone/space_account.cc
   zone/spread.cc
+  zone/zone_allocation.cc
   zone/zone_handles.cc
   zone/zone_limits.cc
   zone/zone_manager.cc
-  zone/zone_operations.cc
-  zone/zone_phases.cc
   zone/zone_pool.cc
-  zone/zone_pool_parts.cc
-  zone/zone_reclaim.cc
   zone/zone_states.cc
 )
 set(ZENFS_TESTS_zone
   zone/log_apart_test.cc
   zone/placement_test.cc
   zone/reset_queue_test.cc
+  zone/reset_thread_test.cc
   zone/space_account_test.cc
   zone/spread_test.cc
   zone/zone_failure_test.cc
   zone/zone_headroom_test.cc
   zone/zone_limits_test.cc
   zone/zone_manager_test.cc
-  zone/zone_operations_test.cc
   zone/zone_pool_test.cc
   zone/zone_sharing_test.cc
   zone/zone_states_test.cc

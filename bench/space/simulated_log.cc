@@ -15,9 +15,9 @@ std::uint64_t SimulatedLog::Append(FileId id, std::uint64_t bytes) {
   return written;
 }
 
-TakeOutcome SimulatedLog::TakeZone() {
-  const TakenZone taken = zones_.LendLogZone();
-  if (taken.outcome == TakeOutcome::kTaken) {
+AllocationOutcome SimulatedLog::AllocateZone() {
+  const ZoneAllocation taken = zones_.AllocateLogZone();
+  if (taken.outcome == AllocationOutcome::kAllocated) {
     log_zones_.emplace(taken.zone, Zone{.generation = next_generation_++});
     current_ = taken.zone;
   }
@@ -61,13 +61,13 @@ void SimulatedLog::RemoveLive(ZoneId zone, std::uint64_t bytes) {
   log_zones_.at(zone).live -= bytes;
   if (current_ == zone) return;
   zones_.demand().NoteChange();
-  ReturnIfDead(zone);
+  ReleaseIfDead(zone);
 }
 
-void SimulatedLog::ReturnIfDead(ZoneId zone) {
+void SimulatedLog::ReleaseIfDead(ZoneId zone) {
   if (log_zones_.at(zone).live != 0) return;
   log_zones_.erase(zone);
-  zones_.ReturnLogZone(zone);
+  zones_.ReleaseLogZone(zone);
 }
 
 std::vector<Victim> SimulatedLog::Victims() const {

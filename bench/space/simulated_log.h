@@ -25,7 +25,7 @@ class SimulatedLog {
   // Writes as much as fits into the current zone, and at most `bytes`. Returns the written bytes; 0 if a zone is needed.
   std::uint64_t Append(FileId id, std::uint64_t bytes);
   // Takes the next zone. Call this after Append returned 0.
-  TakeOutcome TakeZone();
+  AllocationOutcome AllocateZone();
   void Delete(FileId id);
 
   // The frames that must move before `zone` can be returned: all of its files, up to this zone, with their bytes.
@@ -43,7 +43,7 @@ class SimulatedLog {
     std::uint64_t live = 0;
   };
   void RemoveLive(ZoneId zone, std::uint64_t bytes);
-  void ReturnIfDead(ZoneId zone);
+  void ReleaseIfDead(ZoneId zone);
 
   SimulatedZones& zones_;
   const std::vector<ZoneStatus>

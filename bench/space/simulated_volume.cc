@@ -59,7 +59,7 @@ Status SimulatedVolume::WritePlain(FileId id, File& file, std::uint64_t bytes) {
   for (std::uint64_t left = bytes; left != 0;) {
     const SimulatedZones::Written written =
         zones_.Write(file.claim, file.lifetime, WritePurpose::kData, left);
-    if (written.outcome != TakeOutcome::kTaken) {
+    if (written.outcome != AllocationOutcome::kAllocated) {
       ZENFS_RETURN_IF_ERROR(WaitFor(written.outcome));
       continue;
     }
@@ -79,17 +79,17 @@ Status SimulatedVolume::WriteFramed(FileId id, std::uint64_t bytes) {
       CollectAfter(written);
       continue;
     }
-    const TakeOutcome outcome = log_.TakeZone();
-    if (outcome != TakeOutcome::kTaken) ZENFS_RETURN_IF_ERROR(WaitFor(outcome));
+    const AllocationOutcome outcome = log_.AllocateZone();
+    if (outcome != AllocationOutcome::kAllocated) ZENFS_RETURN_IF_ERROR(WaitFor(outcome));
   }
   return {};
 }
 
-Status SimulatedVolume::WaitFor(TakeOutcome outcome) {
+Status SimulatedVolume::WaitFor(AllocationOutcome outcome) {
   ReclaimDemand& demand = zones_.demand();
   demand.WaitsForReclaim(outcome, true);
   const std::optional<ReclaimNeed> need =
-      outcome == TakeOutcome::kWaitForReclaim ? demand.Need() : std::nullopt;
+      outcome == AllocationOutcome::kWaitForReclaim ? demand.Need() : std::nullopt;
   if (need) EmptyOne(*need);
   demand.WaitsForReclaim(outcome, false);
   ++zones_.counts().waits;
@@ -152,7 +152,7 @@ void SimulatedVolume::EmptyOne(const ReclaimNeed& need) {
   const std::optional<Victim> victim = FindVictim(need);
   if (!victim) {
     const bool urgent = need.urgency == ReclaimUrgency::kUrgent;
-    if (urgent && need.headroom_whole() && zones_.YieldLogZone()) return;
+    if (urgent && need.headroom_whole() && zones_.ReduceLogShare()) return;
     zones_.demand().SetVerdict(
         {.version = need.version, .urgency = need.urgency, .victims = need.victims, .pending = false});
     return;
@@ -204,7 +204,7 @@ bool SimulatedVolume::Copy(FileId id, File& file, std::uint64_t bytes) {
   ClaimState& claim = copy_claims_[static_cast<std::size_t>(file.lifetime)];
   for (std::uint64_t left = bytes; left != 0;) {
     const SimulatedZones::Written written = zones_.Write(claim, file.lifetime, WritePurpose::kReclaim, left);
-    if (written.outcome != TakeOutcome::kTaken) {
+    if (written.outcome != AllocationOutcome::kAllocated) {
       zones_.Remove(copies);  // an attempt without room has wasted them
       return false;
     }

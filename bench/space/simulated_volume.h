@@ -46,7 +46,7 @@ class SimulatedVolume {
   [[nodiscard]] Status WritePlain(FileId id, File& file, std::uint64_t bytes);
   [[nodiscard]] Status WriteFramed(FileId id, std::uint64_t bytes);
   // A writer got `outcome`. Lets the collector work. Errors: kNoSpace.
-  [[nodiscard]] Status WaitFor(TakeOutcome outcome);
+  [[nodiscard]] Status WaitFor(AllocationOutcome outcome);
   void Delete(FileId id, File& file);
   void AddExtent(FileId id, File& file, const Extent& extent);
 

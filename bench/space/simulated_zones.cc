@@ -40,22 +40,22 @@ Result<std::unique_ptr<SimulatedZones>> SimulatedZones::Create(const TraceDevice
     report[i].capacity = device.zone_capacity;
   }
   const ZoneManager::Options space = SpaceOptions(geometry, metadata_zones);
-  const ZonePoolSetup setup{.geometry = geometry,
-                            .plan = plan,
-                            .log = space.log,
-                            .headroom = device.zone_capacity,
-                            .reclaims = true,
-                            .placement = &placement};
+  const ZonePool::Setup setup{.geometry = geometry,
+                              .plan = plan,
+                              .log = space.log,
+                              .headroom = device.zone_capacity,
+                              .reclaims = true,
+                              .placement = &placement};
   return std::unique_ptr<SimulatedZones>(new SimulatedZones(setup, device, report, metadata_zones));
 }
 
-SimulatedZones::SimulatedZones(const ZonePoolSetup& setup, const TraceDevice& device,
+SimulatedZones::SimulatedZones(const ZonePool::Setup& setup, const TraceDevice& device,
                                const std::vector<ZoneInfo>& report, const std::vector<ZoneId>& metadata_zones)
     : geometry_(setup.geometry),
       capacity_(device.zone_capacity),
       pool_(setup, report, metadata_zones),
       index_(device.zones) {
-  pool_.phases().Start();
+  pool_.Start();
 }
 
 std::uint64_t SimulatedZones::data_capacity() const {
@@ -66,47 +66,48 @@ std::uint64_t SimulatedZones::data_capacity() const {
 SimulatedZones::Written SimulatedZones::Write(ClaimState& claim, Lifetime lifetime, WritePurpose purpose,
                                               std::uint64_t bytes) {
   constexpr int kTries = 3;
-  TakenZone taken;
+  ZoneAllocation taken;
   for (int i = 0; i < kTries; ++i) {
-    taken = pool_.data().Take(claim, lifetime, purpose, SteadyTime(), bytes);
+    taken = pool_.AllocateData(claim, lifetime, purpose, SteadyTime(), bytes);
     RunJobs();
-    if (taken.outcome != TakeOutcome::kWait) break;  // it waits for a reset or a finish, which is done now
+    if (taken.outcome != AllocationOutcome::kWait)
+      break;  // it waits for a reset or a finish, which is done now
   }
-  if (taken.outcome != TakeOutcome::kTaken) return {taken.outcome, {}};
+  if (taken.outcome != AllocationOutcome::kAllocated) return {taken.outcome, {}};
   const Extent extent{0, geometry_.ZoneStart(taken.zone) + taken.written, std::min(taken.room, bytes)};
-  if (pool_.state().table.Peek(taken.zone).lifetime != lifetime) counts_.mixed_bytes += extent.length;
+  if (pool_.table().Peek(taken.zone).lifetime != lifetime) counts_.mixed_bytes += extent.length;
   placed_bytes_ += extent.length;
-  pool_.data().Wrote(taken.zone, extent.length);
-  pool_.data().EndWriter(taken.zone);
-  pool_.live().Add({&extent, 1});
-  pool_.live().Unpin(taken.zone);
+  pool_.Wrote(taken.zone, extent.length);
+  pool_.ReleaseWriter(taken.zone);
+  pool_.AddLive({&extent, 1});
+  pool_.Unpin(taken.zone);
   NoteChange(taken.zone);
-  if (pool_.state().table.Peek(taken.zone).phase == ZonePhase::kFull) ++victims_version_;
+  if (pool_.table().Peek(taken.zone).phase == ZonePhase::kFull) ++victims_version_;
   RunJobs();
-  return {TakeOutcome::kTaken, extent};
+  return {AllocationOutcome::kAllocated, extent};
 }
 
 void SimulatedZones::Remove(std::span<const Extent> extents) {
   if (!extents.empty()) ++victims_version_;
-  pool_.live().Remove(extents);
+  pool_.RemoveLive(extents);
   for (const Extent& extent : extents) NoteChange(ZoneOf(extent));
   RunJobs();
 }
 
-TakenZone SimulatedZones::LendLogZone() {
-  const TakenZone taken = pool_.log().Take(LogLoan::kNow);
+ZoneAllocation SimulatedZones::AllocateLogZone() {
+  const ZoneAllocation taken = pool_.AllocateLogZone(LogZonePurpose::kNow);
   RunJobs();
   return taken;
 }
 
-void SimulatedZones::ReturnLogZone(ZoneId zone) {
-  pool_.log().Return(zone);
+void SimulatedZones::ReleaseLogZone(ZoneId zone) {
+  pool_.ReleaseLogZone(zone);
   RunJobs();
 }
 
 bool SimulatedZones::Finish(ZoneId zone) {
-  const std::uint64_t room = pool_.state().table.Peek(zone).room();
-  if (!pool_.phases().FinishActive(zone)) return false;
+  const std::uint64_t room = pool_.table().Peek(zone).room();
+  if (!pool_.FinishActive(zone)) return false;
   counts_.finish_bytes += room;
   ++victims_version_;
   RunJobs();
@@ -115,22 +116,22 @@ bool SimulatedZones::Finish(ZoneId zone) {
 }
 
 void SimulatedZones::RunJobs() {
-  while (const auto job = pool_.phases().NextJob()) {
-    const ZoneState& zone = pool_.state().table.Peek(job->zone);
+  while (const auto job = pool_.NextJob()) {
+    const ZoneState& zone = pool_.table().Peek(job->zone);
     if (job->kind != ZoneJob::Kind::kFinish) ++counts_.resets;
     if (job->kind == ZoneJob::Kind::kReset) counts_.freed_bytes += zone.written;
     ZoneInfo info;
     info.id = job->zone;
     info.capacity = capacity_;
     info.condition = job->kind == ZoneJob::Kind::kFinish ? ZoneCondition::kFull : ZoneCondition::kEmpty;
-    pool_.phases().JobDone(*job, {.ok = true, .info = info});
+    pool_.JobDone(*job, {.ok = true, .info = info});
     NoteChange(job->zone);
   }
 }
 
 std::vector<ZoneStatus> SimulatedZones::VictimCandidates() const {
-  if (pool_.state().table.size() <= kSearchedWhole) return pool_.Zones();
-  std::vector<ZoneId> zones = pool_.state().active;
+  if (pool_.table().size() <= kSearchedWhole) return pool_.Zones();
+  std::vector<ZoneId> zones = pool_.active();
   index_.AppendCandidates(zones);
   std::vector<ZoneStatus> candidates;
   candidates.reserve(zones.size());

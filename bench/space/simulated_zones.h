@@ -26,17 +26,17 @@ class SimulatedZones {
                                                                       const PlacementPolicy& placement);
 
   struct Written {
-    TakeOutcome outcome = TakeOutcome::kNoSpace;
-    Extent extent;  // for kTaken: at least a block and at most the bytes asked for; file_offset is 0
+    AllocationOutcome outcome = AllocationOutcome::kNoSpace;
+    Extent extent;  // for kAllocated: at least a block and at most the bytes asked for; file_offset is 0
   };
-  // Writes to one zone. Every outcome but kTaken is one of waiting for reclaim, or of no space.
+  // Writes to one zone. Every outcome but kAllocated is one of waiting for reclaim, or of no space.
   Written Write(ClaimState& claim, Lifetime lifetime, WritePurpose purpose, std::uint64_t bytes);
   void Remove(std::span<const Extent> extents);
-  void Unclaim(ClaimState& claim) { pool_.data().Unclaim(claim); }
+  void Unclaim(ClaimState& claim) { pool_.ReleaseClaim(claim); }
 
   // An empty zone for the log, or the outcome of the attempt.
-  TakenZone LendLogZone();
-  void ReturnLogZone(ZoneId zone);
+  ZoneAllocation AllocateLogZone();
+  void ReleaseLogZone(ZoneId zone);
 
   // Ends an active zone early. Returns false if it is not active.
   bool Finish(ZoneId zone);
@@ -46,8 +46,8 @@ class SimulatedZones {
   // Changes when a zone may have become a victim, or a better one.
   std::uint64_t victims_version() const { return victims_version_; }
 
-  ReclaimDemand& demand() { return pool_.reclaim(); }
-  bool YieldLogZone() { return pool_.YieldLogZone(); }
+  ReclaimDemand& demand() { return pool_.demand(); }
+  bool ReduceLogShare() { return pool_.ReduceLogShare(); }
   ZoneStatus Zone(ZoneId zone) const { return pool_.Zone(zone); }
   ZoneId ZoneOf(const Extent& extent) const { return geometry_.ZoneOf(extent.place); }
   SpaceReport Space() const { return pool_.Space(); }
@@ -61,10 +61,10 @@ class SimulatedZones {
   const SpaceCounts& counts() const { return counts_; }
 
  private:
-  SimulatedZones(const ZonePoolSetup& setup, const TraceDevice& device, const std::vector<ZoneInfo>& report,
+  SimulatedZones(const ZonePool::Setup& setup, const TraceDevice& device, const std::vector<ZoneInfo>& report,
                  const std::vector<ZoneId>& metadata_zones);
   void RunJobs();
-  void NoteChange(ZoneId zone) { index_.Update(zone, pool_.state().table.Peek(zone)); }
+  void NoteChange(ZoneId zone) { index_.Update(zone, pool_.table().Peek(zone)); }
 
   const Geometry geometry_;
   const std::uint64_t capacity_;

@@ -45,7 +45,7 @@ class ModelRun {
     Check();
     rig_.file.reset();
     rig_.zone_rig.zones->RemoveLive(rig_.committed);
-    RC_ASSERT(rig_.zone_rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+    RC_ASSERT(rig_.zone_rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
     RC_ASSERT(rig_.zone_rig.zones->Check() == std::vector<std::string>{});
     RC_ASSERT(rig_.zone_rig.zones->Space().free == 64 * 8 * kTestBlock);
   }

@@ -165,7 +165,7 @@ TEST(PlainFileTest, TruncationToZeroFreesAllSpace) {
   ASSERT_TRUE(rig.file->Truncate(0).ok());
   ASSERT_TRUE(rig.Sync().ok());
   EXPECT_EQ(rig.zone_rig.zones->Space().live, 0U);
-  ASSERT_TRUE(rig.zone_rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zone_rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.zone_rig.zones->Space().garbage, 0U);
 }
 
@@ -228,11 +228,11 @@ TEST(PlainFileTest, ZonesOfACommitInFlightStayPinnedAfterATruncation) {
   ASSERT_TRUE(drained && drained->changed);
   const ZoneId named = rig.zone_rig.ZoneOf(drained->extents.back());
   ASSERT_TRUE(rig.file->Truncate(0).ok());
-  ASSERT_TRUE(rig.zone_rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zone_rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_NE(rig.zone_rig.StatusOf(named).pins, 0U);
   EXPECT_EQ(rig.zone_rig.device.count(Command::kReset), 0U);
   rig.file->MarkCommitted(*drained);
-  ASSERT_TRUE(rig.zone_rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zone_rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.zone_rig.StatusOf(named).pins, 0U);
 }
 

@@ -34,7 +34,7 @@ class CommitPathTest : public testing::Test {
     const Status committed = Commit();
     EXPECT_EQ(committed.ok() ? std::nullopt : std::optional(committed.error().code()), error);
     rig_.zones->RemoveLive(*extents);
-    IgnoreError(rig_.zones->operations().Drain(ZoneTestRig::Soon()));
+    IgnoreError(rig_.zones->DrainResets(ZoneTestRig::Soon()));
     return rig_.device.ReportZone(zone).value().condition == ZoneCondition::kEmpty;
   }
 

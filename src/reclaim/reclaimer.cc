@@ -29,9 +29,9 @@ Status Reclaimer::Start() {
 
 void Reclaimer::Run() {
   bool again = false;
-  while (!zones_.reclaim().stopped()) {
+  while (!zones_.stopped()) {
     if (again) ComeBackAfter(kLater);
-    const std::optional<ReclaimNeed> need = zones_.reclaim().AwaitNeed(
+    const std::optional<ReclaimNeed> need = zones_.AwaitReclaimNeed(
         come_back_ ? Deadline::After(*come_back_ - SteadyNow()) : Deadline::Never());
     again = mover_.RetryPending();
     // Not before: of two devices, only one may have got a verdict meanwhile.
@@ -61,7 +61,7 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
   if (TakeFromLog(need)) return;
   const ReclaimVerdict verdict = search_.Verdict(commits_.health().ok());
   if (verdict.pending) ComeBackAfter(need.urgency == ReclaimUrgency::kUrgent ? kSoon : kLater);
-  zones_.reclaim().SetVerdict(verdict);
+  zones_.SetReclaimVerdict(verdict);
 }
 
 // No victim was found: what the log has beyond its least may help.
@@ -69,8 +69,8 @@ bool Reclaimer::TakeFromLog(const ReclaimNeed& need) {
   if (need.urgency != ReclaimUrgency::kUrgent || need.victims != VictimZones::kAll) return false;
   // With an unused log zone the room may grow, so that a victim fits.
   if (!need.headroom_whole()) return log_.supply().ReleaseUnwritten();
-  const bool yields = zones_.reclaim().YieldLogZone();
-  return log_.supply().ReleaseUnwritten(LogZones::Unwritten::kSpare) || yields;
+  const bool reduced = zones_.ReduceLogShare();
+  return log_.supply().ReleaseUnwritten(LogZones::Unwritten::kSpare) || reduced;
 }
 
 // True if the zone has no live data, or, for an active victim, if it is finished; it is emptied next then.
@@ -84,7 +84,7 @@ bool Reclaimer::IsEmptied(const Victim& victim) const {
 }
 
 void ReclaimPace::Pause(std::chrono::nanoseconds piece) {
-  urgent_ = urgent_ || zones_.reclaim().presses();
+  urgent_ = urgent_ || zones_.reclaim_presses();
   if (urgent_) return;
   SleepUntil(SteadyNow() + std::min<std::chrono::nanoseconds>(piece * kPauseFactor, kLongestPause));
 }

@@ -43,8 +43,8 @@ class RunningSearch {
   void Run() {
     VictimSearch search(kTestBlock);
     Deadline again = Deadline::Never();
-    while (!zones_.reclaim().stopped()) {
-      const std::optional<ReclaimNeed> need = zones_.reclaim().AwaitNeed(again);
+    while (!zones_.stopped()) {
+      const std::optional<ReclaimNeed> need = zones_.AwaitReclaimNeed(again);
       again = Deadline::Never();
       if (!need) continue;
       LogView log = log_.look();
@@ -60,7 +60,7 @@ class RunningSearch {
       if (need->urgency == ReclaimUrgency::kUrgent && log_.return_spare()) continue;
       const ReclaimVerdict verdict = search.Verdict(can_commit);
       if (verdict.pending) again = Deadline::After(std::chrono::milliseconds(10));
-      zones_.reclaim().SetVerdict(verdict);
+      zones_.SetReclaimVerdict(verdict);
     }
   }
 
@@ -98,7 +98,7 @@ class ReclaimerTest : public ::testing::Test {
 
   Result<ZoneWriter> Acquire(Deadline deadline) {
     ZoneClaim claim;
-    return zones_->AcquireData(claim, Lifetime::kMedium, deadline);
+    return zones_->AllocateData(claim, Lifetime::kMedium, deadline);
   }
 
   // Returns the number of attempts before kNoSpace if each attempt returns `end`.
@@ -154,7 +154,7 @@ TEST_F(ReclaimerTest, ItHurriesOnceAWriterWaits) {
     }
   });
   const Deadline soon = Soon();
-  while (!zones_->reclaim().presses() && !soon.Passed())
+  while (!zones_->reclaim_presses() && !soon.Passed())
     SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
   const SteadyTime waits = SteadyNow();
   for (int i = 0; i < 100; ++i) pace.Pause(std::chrono::seconds(1));
@@ -194,7 +194,7 @@ TEST_F(ReclaimerTest, ZonesThatRestateMuchAreEmptiedOnlyIfSpaceIsShort) {
     MutexLock lock(mutex);
     return emptied;
   };
-  zones_->reclaim().TidyData();
+  zones_->TidyData();
   zones_->RemoveLive(dying);
   const Deadline soon = Soon();
   while (emptied_so_far().empty() && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
@@ -239,7 +239,7 @@ TEST_F(ReclaimerTest, LogZonesThatRestateMuchAreLeftWhileSpaceIsNotShort) {
     asked = asked || zone == log;
     return kCapacity;
   };
-  zones_->reclaim().AskToTidy();
+  zones_->AskToTidy();
   const Deadline soon = Soon();
   while (!done() && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
   MutexLock lock(mutex);
@@ -365,19 +365,19 @@ class LateLogZoneTest : public ReclaimerTest {
  protected:
   LateLogZoneTest() {
     zones_->RemoveLive({live_.data(), 1});
-    const auto lent = zones_->LendLogZone(Soon());
-    EXPECT_TRUE(lent) << lent.error().ToString();
-    lent_ = *lent;
+    const auto allocated = zones_->AllocateLogZone(Soon());
+    EXPECT_TRUE(allocated) << allocated.error().ToString();
+    log_zone_ = *allocated;
   }
-  Result<ZoneWriter> AcquireBeside(bool log_is_recovered) {
+  Result<ZoneWriter> AllocateBeside(bool log_is_recovered) {
     const auto look = [&] {
       LogView view{.complete = log_is_recovered};
-      if (asked_ && log_is_recovered) view.zones.push_back({.zone = lent_, .writable = true});
+      if (asked_ && log_is_recovered) view.zones.push_back({.zone = log_zone_, .writable = true});
       return view;
     };
     const auto return_spare = [&] {
       if (!std::exchange(asked_, true) || !log_is_recovered) return false;
-      zones_->ReturnLogZone(lent_);
+      zones_->ReleaseLogZone(log_zone_);
       return true;
     };
     RunningSearch running(*zones_, [](ZoneId) -> Status { return Fail(Code::kCorruption, "damaged"); },
@@ -386,18 +386,18 @@ class LateLogZoneTest : public ReclaimerTest {
   }
 
  private:
-  ZoneId lent_;
+  ZoneId log_zone_;
   bool asked_ = false;  // on the collector's thread
 };
 
 TEST_F(LateLogZoneTest, DataWaitsForAZoneThatTheLogIsGettingAndCanDoWithout) {
-  const auto writer = AcquireBeside(/*log_is_recovered=*/true);
+  const auto writer = AllocateBeside(/*log_is_recovered=*/true);
   EXPECT_TRUE(writer) << writer.error().ToString();
 }
 
 TEST_F(LateLogZoneTest, BeforeTheLogIsRecoveredDataDoesNotWaitForIt) {
   const SteadyTime begin = SteadyNow();
-  const auto refused = AcquireBeside(/*log_is_recovered=*/false);
+  const auto refused = AllocateBeside(/*log_is_recovered=*/false);
   EXPECT_EQ(refused ? Code::kBusy : refused.error().code(), Code::kNoSpace);
   EXPECT_LT(SteadyNow() - begin, std::chrono::seconds(30)) << "the writer waited for its deadline";
 }

@@ -144,7 +144,7 @@ Status ZoneMover::EmptyVictim(const Victim& victim, const Pause& pause) {
   switch (victim.kind) {
     case Victim::Kind::kData: return MoveExtents(victim.zone, pause);
     case Victim::Kind::kActive:
-      if (deps_.zones.reclaim().FinishActive(victim.zone)) return {};
+      if (deps_.zones.FinishActive(victim.zone)) return {};
       return Fail(Code::kBusy, fmt::format("zone {} is being written", victim.zone.value));
     case Victim::Kind::kLog: break;
   }
@@ -262,7 +262,7 @@ bool ZoneMover::RetryPending() {
 // --- extents ---
 
 Status ZoneMover::MoveExtents(ZoneId zone, const Pause& pause) {
-  const ZonePin pin = deps_.zones.reclaim().PinVictim(zone);  // prevents a reset while the zone is read
+  const ZonePin pin = deps_.zones.PinVictim(zone);  // prevents a reset while the zone is read
   if (!pin.valid()) return {};
   FileErrors errors;
   for (const std::shared_ptr<const FileRecord>& file : FilesIn(zone)) {

@@ -307,7 +307,7 @@ TEST(MoveFramesTest, CleanedFilesReadTheSameAndTheZoneIsReleasedAndReset) {
   EXPECT_EQ(rig.Content(*files.small), TextOf(5000, 1));
   EXPECT_EQ(rig.Content(*files.large), TextOf(20'000, 2));
   EXPECT_TRUE(rig.WasReleased(files.zone));
-  ASSERT_TRUE(rig.parts().zones->operations().Drain(Soon()).ok());
+  ASSERT_TRUE(rig.parts().zones->DrainResets(Soon()).ok());
   EXPECT_EQ(rig.device.ReportZone(files.zone)->condition, ZoneCondition::kEmpty);
   EXPECT_EQ(rig.Recovered(*files.small), TextOf(5000, 1));
   EXPECT_EQ(rig.Recovered(*files.large), TextOf(20'000, 2));

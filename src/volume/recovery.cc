@@ -232,7 +232,7 @@ Status StartThreads(VolumeParts& parts, bool resets_run) {
   ZENFS_RETURN_IF_ERROR(parts.log.Start());
   ZENFS_RETURN_IF_ERROR(parts.drain.Start());
   if (!resets_run) ZENFS_RETURN_IF_ERROR(StartReclaim(parts));
-  parts.zones->reclaim().TidyData();
+  parts.zones->TidyData();
   return {};
 }
 

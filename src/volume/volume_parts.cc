@@ -89,7 +89,7 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
                 .buffers = *buffers,
                 .opener = opener}) {
   metalog->SetSink(&effects);
-  zones->operations().SetReaders(buffers.get());
+  zones->SetReaders(buffers.get());
 }
 
 SpaceReport VolumeParts::Space() const {
@@ -104,7 +104,7 @@ void VolumeParts::StopMoving(bool finish_resets) {
   mover.Stop();
   log.Stop();
   // So the zones of deleted files are free when a caller asks for the free space after the unmount.
-  if (finish_resets) IgnoreError(zones->operations().Drain(Deadline::After(kLastResets)));
+  if (finish_resets) IgnoreError(zones->DrainResets(Deadline::After(kLastResets)));
   zones->Stop();
   reclaimer.Join();
 }

@@ -41,7 +41,7 @@ Code CodeOf(const Outcome& result) {
 }
 
 // Waits until the background work of a mount is complete, which is when its commits are made: a log zone, for example, is
-// lent before its allocation is committed. `count` is the number of all commits since the mount.
+// allocated in the pool before its allocation is committed. `count` is the number of all commits since the mount.
 inline void WaitForCommits(const Volume& volume, std::uint64_t count) {
   const Deadline deadline = Deadline::After(std::chrono::seconds(30));
   while (volume.counters().metalog.commits < count && !deadline.Passed()) {

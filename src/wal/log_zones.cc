@@ -160,7 +160,7 @@ void LogZones::Close(ZoneId zone) {
   MutexLock lock(mutex_);
   zones_.at(zone).state = State::kClosed;
   std::erase(current_, zone);
-  manager_.reclaim().NoteChange();  // it may be a victim now
+  manager_.NoteReclaimChange();  // it may be a victim now
   woken_ = true;
   wake_.NotifyOne();
 }
@@ -185,7 +185,7 @@ void LogZones::RemoveLive(ZoneId zone, LiveFrames frames) {
                frames.payload <= it->second.live.payload);
   it->second.live -= frames;
   if (it->second.state != State::kClosed) return;
-  manager_.reclaim().NoteChange();
+  manager_.NoteReclaimChange();
   if (it->second.live.device_bytes > it->second.written / 2) return;
   woken_ = true;
   wake_.NotifyOne();
@@ -382,7 +382,7 @@ void LogZoneSupply::Work() {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
     if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().log_limit))
-      deps_.zones->reclaim().AskToTidy();
+      deps_.zones->AskToTidy();
     short_of_space = !TopUp();
   }
 }
@@ -391,20 +391,20 @@ bool LogZoneSupply::TopUp() {
   while (deps_.log_zones->IsShortOf(deps_.ready_target)) {
     // If no zone is free, a sync that needs one calls AllocateGroup itself, with its own deadline, and returns
     // the error.
-    if (!AllocateGroup(Deadline::After(kRetryAfter), LogLoan::kAhead).ok()) return false;
+    if (!AllocateGroup(Deadline::After(kRetryAfter), LogZonePurpose::kAhead).ok()) return false;
   }
   return true;
 }
 
-Status LogZoneSupply::AllocateGroup(Deadline deadline, LogLoan loan) {
+Status LogZoneSupply::AllocateGroup(Deadline deadline, LogZonePurpose purpose) {
   const Transit transit(in_transit_);
-  if (deps_.log_zones->phase() == LogZones::Phase::kMounting) loan = LogLoan::kBorrow;
-  ZENFS_ASSIGN_OR_RETURN(const ZoneId first, deps_.zones->LendLogZone(deadline, loan));
+  if (deps_.log_zones->phase() == LogZones::Phase::kMounting) purpose = LogZonePurpose::kMount;
+  ZENFS_ASSIGN_OR_RETURN(const ZoneId first, deps_.zones->AllocateLogZone(deadline, purpose));
   std::vector<ZoneId> zones{first};
-  if (loan != LogLoan::kBorrow) std::ranges::copy(deps_.zones->LendMoreLogZones(), std::back_inserter(zones));
+  if (purpose != LogZonePurpose::kMount) std::ranges::copy(deps_.zones->AllocateMoreLogZones(), std::back_inserter(zones));
   const Result<std::vector<LogZone>> allocated = deps_.allocations->Allocate(zones);
   if (!allocated) {
-    for (const ZoneId zone : zones) deps_.zones->ReturnLogZone(zone);
+    for (const ZoneId zone : zones) deps_.zones->ReleaseLogZone(zone);
     deps_.log_zones->NoteRefusal(allocated.error());
     return Fail(allocated.error());
   }
@@ -439,7 +439,7 @@ bool LogZoneSupply::Release(std::span<const ZoneId> zones) {
   if (!released.ok()) deps_.log_zones->NoteRefusal(released.error());
   for (const ZoneId zone : zones) {
     deps_.log_zones->EndRelease(zone, released.ok());
-    if (released.ok()) deps_.zones->ReturnLogZone(zone);
+    if (released.ok()) deps_.zones->ReleaseLogZone(zone);
   }
   return released.ok();
 }

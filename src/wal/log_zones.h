@@ -108,7 +108,7 @@ struct LogCursor {
 //                                                  |
 //                       EndRelease: removes the entry; if the commit failed, the zone keeps its state
 //
-// Ownership: the zone manager lends each zone from before Add until after EndRelease.
+// Ownership: the zone manager has allocated each zone to the log from before Add until after EndRelease.
 // Threads: any. mutex_ is held for no I/O and no commit; only the zone manager's lock comes after it.
 //
 // Invariants
@@ -281,9 +281,9 @@ class LogZoneSupply {
   void Stop();
 
   // Makes one more group ready, on the caller's thread. While space is short it has fewer zones. During a mount it has one,
-  // which is borrowed. Errors: those of
-  // ZoneManager::LendLogZone (kTimedOut: no zone became free until `deadline`) and of the commit.
-  [[nodiscard]] Status AllocateGroup(Deadline deadline, LogLoan loan = LogLoan::kNow);
+  // also out of the headroom. Errors: those of
+  // ZoneManager::AllocateLogZone (kTimedOut: no zone became free until `deadline`) and of the commit.
+  [[nodiscard]] Status AllocateGroup(Deadline deadline, LogZonePurpose purpose = LogZonePurpose::kNow);
   // Releases zones without live frames, on the caller's thread. Returns true if it released any.
   bool ReleaseDead();
   // Releases a ready zone that was never written, so that the zone manager can use it as headroom. Returns

@@ -239,7 +239,7 @@ TEST_F(LogGroupTest, AnAllocationThatFailsReturnsAllZones) {
   rig_->Mount(false);
   const std::uint64_t free = rig_->zones->Space().free;
   EXPECT_FALSE(rig_->log->supply().AllocateGroup(WalRig::Soon()).ok());
-  ASSERT_TRUE(rig_->zones->operations().Drain(WalRig::Soon()).ok());
+  ASSERT_TRUE(rig_->zones->DrainResets(WalRig::Soon()).ok());
   EXPECT_EQ(rig_->zones->Space().free, free);
   EXPECT_EQ(rig_->zones->Check(), std::vector<std::string>());
 }

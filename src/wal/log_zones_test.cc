@@ -28,7 +28,7 @@ class LogZonesOfAFullDevice : public testing::Test {
     manager_ = *ZoneManager::Create(rig_.device, *plan, *ReportAll(rig_.device),
                                     {.log = {}, .reclaims = true, .headroom = true});
     EXPECT_TRUE(manager_->Start().ok());
-    zone_ = *manager_->LendLogZone(ZoneTestRig::Soon());
+    zone_ = *manager_->AllocateLogZone(ZoneTestRig::Soon());
     zones_.emplace(rig_.device, *manager_, Uuid::Generate(), 1);
     zones_->Add({.zone = zone_, .generation = 1, .salt = 1}, kZone);
     zones_->Start();
@@ -46,10 +46,10 @@ class LogZonesOfAFullDevice : public testing::Test {
   void Answer() {
     const auto need = Need();
     ASSERT_TRUE(need);
-    manager_->reclaim().SetVerdict({.version = need->version, .urgency = ReclaimUrgency::kUrgent});
+    manager_->SetReclaimVerdict({.version = need->version, .urgency = ReclaimUrgency::kUrgent});
     ASSERT_FALSE(Need());
   }
-  std::optional<ReclaimNeed> Need() { return manager_->reclaim().AwaitNeed(Deadline::After({})); }
+  std::optional<ReclaimNeed> Need() { return manager_->AwaitReclaimNeed(Deadline::After({})); }
 
   ZoneTestRig rig_{TestGeometry(kZones, kBlocks)};
   std::unique_ptr<ZoneManager> manager_;
@@ -69,10 +69,12 @@ TEST_F(LogZonesOfAFullDevice, AFilledZoneIsAReasonToSearchAgain) {
 
 // The log waits in slices, and a slice is not the end: the collector may need seconds for a zone.
 TEST_F(LogZonesOfAFullDevice, ASliceOfAWaitEndsWithATimeoutAndOnlyAVerdictWithNoSpace) {
-  const auto lent = [&] { return manager_->LendLogZone(Deadline::After(std::chrono::milliseconds(5))); };
-  EXPECT_EQ(lent().error().code(), Code::kTimedOut);
+  const auto allocate = [&] {
+    return manager_->AllocateLogZone(Deadline::After(std::chrono::milliseconds(5)));
+  };
+  EXPECT_EQ(allocate().error().code(), Code::kTimedOut);
   Answer();
-  EXPECT_EQ(lent().error().code(), Code::kNoSpace);
+  EXPECT_EQ(allocate().error().code(), Code::kNoSpace);
 }
 
 // Else the log could write nothing on a device full of data.
@@ -274,7 +276,7 @@ TEST(LogSpaceReserveTest, ReservationThatCannotBeCommittedGivesItsZoneBack) {
   EXPECT_EQ(failed.error().code(), Code::kIo);
   rig.log->Stop();
   EXPECT_EQ(LogZonesInThePool(rig), 0U);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.zones->Zones().size(), 8U);
   for (const ZoneStatus& zone : rig.zones->Zones()) EXPECT_EQ(zone.phase, ZonePhase::kEmpty) << zone.id.value;
 }
@@ -295,7 +297,7 @@ TEST(LogSpaceReserveTest, DeadZoneIsReleasedAndReset) {
   Drop(rig, frame);
   ASSERT_TRUE(rig.WaitUntilReleased(zone));
   rig.log->Stop();
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kEmpty);
   EXPECT_EQ(rig.state().log_zones().count(zone), 0U);
 }
@@ -328,10 +330,10 @@ TEST(LogSpaceReserveTest, ReleasedZoneIsResetOnlyWhenExtentsThatLieInItAreDead) 
   Drop(rig, frame);
   ASSERT_TRUE(rig.WaitUntilReleased(zone));
   rig.log->Stop();
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kFull);
   rig.zones->RemoveLive({&extent, 1});
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ConditionOf(zone), ZoneCondition::kEmpty);
 }
 
@@ -372,7 +374,7 @@ TEST(LogSpaceReserveTest, ReclaimIsAskedToCleanAMostlyDeadZone) {
   rig.reclaims = true;
   rig.Mount();
   const PlacedFrame small = LeaveOneFrameAlive(rig);
-  const auto need = rig.zones->reclaim().AwaitNeed(ZoneTestRig::Soon());
+  const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kTidy);
   const auto zones = rig.log->zones().Zones();
@@ -434,10 +436,10 @@ TEST(LogSpaceReserveTest, WriterThatWaitsIsServedWhenAZoneComesBack) {
     TestJob job(7, 1, 0, "a");
     EXPECT_TRUE(rig.log->writer().Write(job.job));
   });
-  const auto need = rig.zones->reclaim().AwaitNeed(ZoneTestRig::Soon());
+  const auto need = rig.zones->AwaitReclaimNeed(ZoneTestRig::Soon());
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kUrgent);
-  rig.zones->reclaim().SetVerdict({.version = need->version, .urgency = need->urgency, .pending = true});
+  rig.zones->SetReclaimVerdict({.version = need->version, .urgency = need->urgency, .pending = true});
   Drop(rig, frames[1]);
   writer.Join();
 }

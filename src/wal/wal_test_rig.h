@@ -294,7 +294,7 @@ class WalRig : public LogZoneAllocations {
   WalSending sending = WalSending::kAuto;
   std::uint32_t depth = 16;
   bool sync_blocks = false;
-  bool reclaims = false;  // the test answers ZoneReclaim::AwaitNeed. Set this and recover before Mount
+  bool reclaims = false;  // the test answers ZoneManager::AwaitReclaimNeed. Set this and recover before Mount
   std::function<void()> recover;           // writes in Mount, before there are files
   ZonedDevice* device_of_files = nullptr;  // files read from it; null: from `device`
   std::unique_ptr<ZoneManager> zones;

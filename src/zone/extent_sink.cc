@@ -71,7 +71,7 @@ class ZoneExtentSink : public ExtentSink {
   }
 
  private:
-  static constexpr std::uint64_t kNoLimit = DataWriters::kNoLimit;
+  static constexpr std::uint64_t kNoLimit = ZonePool::kNoLimit;
   // Writes the front of `total` bytes, whose length it is told.
   using Send = std::function<Result<ZoneWriter::Placed>(ZoneWriter& writer, std::uint64_t length)>;
   // A part of a write, for one zone.
@@ -96,7 +96,7 @@ class ZoneExtentSink : public ExtentSink {
     cursor.in_unit = 0;
     ZoneClaim& last = Claim(cursor);
     cursor.current = (cursor.current + 1) % spread_;
-    Claim(cursor).TakePromiseOf(last);
+    Claim(cursor).MovePromiseFrom(last);
   }
 
   Result<Placed> WriteOne(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
@@ -117,7 +117,7 @@ class ZoneExtentSink : public ExtentSink {
     Result<std::vector<Part>> begun =
         BeginParts(cursor, lifetime, *piece, SizeOf(pieces), deadline, promised);
     if (!begun) {
-      Claim(cursor).TakeBackPromise();
+      Claim(cursor).ReleasePromise();
       return Fail(std::move(begun).error());
     }
     std::vector<Part> parts = *std::move(begun);
@@ -128,7 +128,7 @@ class ZoneExtentSink : public ExtentSink {
       queue->Reap(parts.size(), done);
       EndParts(cursor, parts, placed);
     }
-    Claim(cursor).TakePromiseOf(cursor.claims[promised]);
+    Claim(cursor).MovePromiseFrom(cursor.claims[promised]);
     return placed;
   }
 
@@ -139,7 +139,7 @@ class ZoneExtentSink : public ExtentSink {
     std::vector<Part> parts;
     std::uint64_t length = LeftInUnit(cursor);
     ZENFS_ASSIGN_OR_RETURN(ZoneWriter writer,
-                           zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total, length));
+                           zones_.AllocateData(Claim(cursor), lifetime, deadline, purpose_, total, length));
     while (writer.room() >= length) {
       Part& part = parts.emplace_back(std::move(writer));
       // Cannot fail: whole blocks, for which there is room.
@@ -149,9 +149,9 @@ class ZoneExtentSink : public ExtentSink {
       if (bytes.empty() || parts.size() == spread_) break;
       ZoneClaim& last = cursor.claims[promised];
       promised = (promised + 1) % spread_;
-      cursor.claims[promised].TakePromiseOf(last);
+      cursor.claims[promised].MovePromiseFrom(last);
       length = std::min<std::uint64_t>(unit_, bytes.size());
-      writer = zones_.TryAcquireData(cursor.claims[promised], lifetime, purpose_, length);
+      writer = zones_.TryAllocateData(cursor.claims[promised], lifetime, purpose_, length);
     }
     return parts;
   }
@@ -176,7 +176,7 @@ class ZoneExtentSink : public ExtentSink {
   Result<Placed> Place(SinkCursor& cursor, Lifetime lifetime, std::uint64_t total, std::uint64_t longest,
                        Deadline deadline, const Send& send) {
     Result<Placed> placed = PlacePromised(cursor, lifetime, total, longest, deadline, send);
-    if (!placed) Claim(cursor).TakeBackPromise();
+    if (!placed) Claim(cursor).ReleasePromise();
     if (placed) Advance(cursor, placed->length);
     return placed;
   }
@@ -186,7 +186,7 @@ class ZoneExtentSink : public ExtentSink {
     std::optional<Error> failure;  // the device's first error, more useful than a later "no space"
     int ended = 0;
     for (int failed = 0; failed < kZonesTried;) {
-      auto writer = zones_.AcquireData(Claim(cursor), lifetime, deadline, purpose_, total, longest);
+      auto writer = zones_.AllocateData(Claim(cursor), lifetime, deadline, purpose_, total, longest);
       if (!writer) return Fail(failure ? std::move(*failure) : std::move(writer).error());
       const std::uint64_t length = std::min(total, writer->room());
       auto placed = send(*writer, length);

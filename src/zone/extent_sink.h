@@ -32,7 +32,7 @@ class ExtentSink {
 
   // Writes the front of `pieces` to one zone, as much as fits and at least one block. If a zone is ended early or
   // fails, tries again with another zone, a limited number of times. After an error, discard the data of this write.
-  // Thread-safe. Errors: those of ZoneManager::AcquireData and ZoneWriter::Write; kIo if too many zones failed.
+  // Thread-safe. Errors: those of ZoneManager::AllocateData and ZoneWriter::Write; kIo if too many zones failed.
   [[nodiscard]] virtual Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime,
                                              std::span<const ByteView> pieces, Deadline deadline) = 0;
   // The same for the front of `pieces`, which may go to several zones at once: the parts in the order of their bytes. At least one.

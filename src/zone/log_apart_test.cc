@@ -1,7 +1,7 @@
 // Two joined devices: the log has zones and slots of its own.
 #include <gtest/gtest.h>
 
-#include "zone/zone_pool_bench.h"
+#include "zone/zone_pool_test_rig.h"
 
 namespace zenfs::log_apart_test {
 namespace {
@@ -18,9 +18,10 @@ Geometry Joined(std::uint32_t log_zones, std::uint32_t log_max_active = 4) {
 
 class LogApart : public testing::Test {
  protected:
-  TakeOutcome TakeForLog(bool borrow = false) {
-    const TakenZone taken = pool().log().Take(borrow ? LogLoan::kBorrow : LogLoan::kNow);
-    if (taken.outcome == TakeOutcome::kTaken) taken_.push_back(taken.zone);
+  AllocationOutcome TakeForLog(bool borrow = false) {
+    const ZoneAllocation taken =
+        pool().AllocateLogZone(borrow ? LogZonePurpose::kMount : LogZonePurpose::kNow);
+    if (taken.outcome == AllocationOutcome::kAllocated) taken_.push_back(taken.zone);
     return taken.outcome;
   }
   void FillMain() {
@@ -29,14 +30,14 @@ class LogApart : public testing::Test {
       written_.push_back(bench_.Write(claim, Lifetime::kLong, 16));
   }
   void Answer(VictimZones victims) {
-    const auto need = pool().reclaim().Need();
+    const auto need = pool().demand().Need();
     ASSERT_TRUE(need);
     ASSERT_EQ(need->victims, victims);
     ASSERT_EQ(need->urgency, ReclaimUrgency::kUrgent);
-    pool().reclaim().SetVerdict({.version = need->version,
-                                 .urgency = need->urgency,
-                                 .victims = victims,
-                                 .lacks_room = victims == VictimZones::kLog});
+    pool().demand().SetVerdict({.version = need->version,
+                                .urgency = need->urgency,
+                                .victims = victims,
+                                .lacks_room = victims == VictimZones::kLog});
   }
   ZonePool& pool() { return bench_.pool; }
 
@@ -48,32 +49,32 @@ class LogApart : public testing::Test {
 TEST_F(LogApart, TheLogAndDataTakeOnlyZonesOfTheirOwn) {
   FillMain();
   ClaimState claim;
-  EXPECT_EQ(bench_.Take(claim, Lifetime::kLong).outcome, TakeOutcome::kWaitForReclaim)
+  EXPECT_EQ(bench_.Take(claim, Lifetime::kLong).outcome, AllocationOutcome::kWaitForReclaim)
       << "the empty zones of the log are not for data";
-  ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
+  ASSERT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
   EXPECT_GE(taken_.front().value, kMainZones);
 }
 
 TEST_F(LogApart, TheLastEmptyZoneIsKeptForAMount) {
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
-  EXPECT_EQ(TakeForLog(), TakeOutcome::kWaitForLogReclaim);
-  EXPECT_EQ(TakeForLog(true), TakeOutcome::kTaken);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
+  EXPECT_EQ(TakeForLog(), AllocationOutcome::kWaitForLogReclaim);
+  EXPECT_EQ(TakeForLog(true), AllocationOutcome::kAllocated);
 }
 
 TEST_F(LogApart, AReturnedZoneIsTheLogsAgain) {
   const std::uint64_t free = pool().Space().free;
-  ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
-  pool().log().Return(taken_.front());
+  ASSERT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
+  pool().ReleaseLogZone(taken_.front());
   bench_.RunJobs();
   EXPECT_EQ(pool().Space().free, free);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(TakeForLog(), TakeOutcome::kTaken);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
 }
 
 TEST_F(LogApart, SpaceCountsAllZonesOfTheLogForTheLog) {
   const SpaceReport before = pool().Space();
   EXPECT_EQ(before.log, 4 * kZone);
   EXPECT_EQ(before.log_limit, 4 * kZone);
-  ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
+  ASSERT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
   EXPECT_EQ(pool().Space().log, 4 * kZone);
   EXPECT_EQ(pool().Space().total, 8 * kZone);
 }
@@ -81,66 +82,67 @@ TEST_F(LogApart, SpaceCountsAllZonesOfTheLogForTheLog) {
 TEST_F(LogApart, ZonesInTransitHoldSlotsOfTheLogsDeviceOnly) {
   PoolBench bench(Joined(8, 4), {.data = 4, .open_data = 4}, {}, kZone);
   for (int i = 0; i < 5; ++i) {
-    const TakenZone taken = bench.pool.log().Take(LogLoan::kNow);
-    ASSERT_EQ(taken.outcome, TakeOutcome::kTaken) << i;
-    bench.pool.live().Pin(taken.zone);
-    bench.pool.log().Return(taken.zone);  // a reader pins it, so it must be finished first
-    EXPECT_EQ(bench.pool.state().slots.used(), 0U);
-    if (bench.pool.state().log_slots.exceeded()) break;
+    const ZoneAllocation taken = bench.pool.AllocateLogZone(LogZonePurpose::kNow);
+    ASSERT_EQ(taken.outcome, AllocationOutcome::kAllocated) << i;
+    bench.pool.Pin(taken.zone);
+    bench.pool.ReleaseLogZone(taken.zone);  // a reader pins it, so it must be finished first
+    EXPECT_EQ(bench.pool.slots().used(), 0U);
+    if (bench.pool.log_slots().exceeded()) break;
   }
-  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kWait) << "for a finish";
+  EXPECT_EQ(bench.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kWait)
+      << "for a finish";
   bench.RunJobs();
-  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(bench.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kAllocated);
 }
 
 TEST_F(LogApart, AWaitingLogAsksForLogVictimsAndLeavesTheHeadroomWhole) {
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, true);
-  const auto need = pool().reclaim().Need();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForLogReclaim, true);
+  const auto need = pool().demand().Need();
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kUrgent);
   EXPECT_EQ(need->victims, VictimZones::kLog);
   EXPECT_EQ(need->room, (kMainZones - 1) * kZone);
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, false);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForLogReclaim, false);
 }
 
 TEST_F(LogApart, TheLogHasNoSpaceOnlyIfDataCannotMakeRoomForItsFrames) {
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
   FillMain();
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, true);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForLogReclaim, true);
   Answer(VictimZones::kLog);
-  EXPECT_EQ(TakeForLog(), TakeOutcome::kWaitForLogReclaim) << "data has not been searched";
+  EXPECT_EQ(TakeForLog(), AllocationOutcome::kWaitForLogReclaim) << "data has not been searched";
   Answer(VictimZones::kData);
-  EXPECT_EQ(TakeForLog(), TakeOutcome::kNoSpace);
-  pool().live().Remove({{written_.front()}});
-  EXPECT_EQ(TakeForLog(), TakeOutcome::kWaitForLogReclaim) << "a zone of data died";
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, false);
+  EXPECT_EQ(TakeForLog(), AllocationOutcome::kNoSpace);
+  pool().RemoveLive({{written_.front()}});
+  EXPECT_EQ(TakeForLog(), AllocationOutcome::kWaitForLogReclaim) << "a zone of data died";
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForLogReclaim, false);
 }
 
 TEST_F(LogApart, DataThatWaitsComesBeforeALogThatIsOnlyAhead) {
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), TakeOutcome::kTaken);
-  ASSERT_EQ(pool().reclaim().Need()->victims, VictimZones::kLog) << "one empty zone is left";
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(TakeForLog(), AllocationOutcome::kAllocated);
+  ASSERT_EQ(pool().demand().Need()->victims, VictimZones::kLog) << "one empty zone is left";
   FillMain();
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
-  EXPECT_EQ(pool().reclaim().Need()->victims, VictimZones::kData);
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, true);
-  EXPECT_EQ(pool().reclaim().Need()->victims, VictimZones::kLog) << "both wait";
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForLogReclaim, false);
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, true);
+  EXPECT_EQ(pool().demand().Need()->victims, VictimZones::kData);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForLogReclaim, true);
+  EXPECT_EQ(pool().demand().Need()->victims, VictimZones::kLog) << "both wait";
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForLogReclaim, false);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, false);
 }
 
 TEST_F(LogApart, WaitingDataAsksForDataVictims) {
   FillMain();
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, true);
   Answer(VictimZones::kData);
   ClaimState claim;
-  EXPECT_EQ(bench_.Take(claim, Lifetime::kLong).outcome, TakeOutcome::kNoSpace);
-  pool().reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  EXPECT_EQ(bench_.Take(claim, Lifetime::kLong).outcome, AllocationOutcome::kNoSpace);
+  pool().demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, false);
 }
 
 TEST_F(LogApart, TidyingAsksForLogVictims) {
-  pool().reclaim().AskToTidy();
-  const auto need = pool().reclaim().Need();
+  pool().demand().AskToTidy();
+  const auto need = pool().demand().Need();
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kTidy);
   EXPECT_EQ(need->victims, VictimZones::kLog);

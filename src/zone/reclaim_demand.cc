@@ -12,21 +12,23 @@ constexpr std::uint64_t kZonesAhead = 1;
 }  // namespace
 
 // Copies do not wait for reclaim, because they are reclaim.
-TakeOutcome ReclaimDemand::AfterReclaim(WritePurpose purpose, std::uint64_t own_promise) const {
+AllocationOutcome ReclaimDemand::AfterReclaim(WritePurpose purpose, std::uint64_t own_promise) const {
   const std::uint64_t with_others = deps_.room.granted() + deps_.room.promised() - own_promise;
   if (deps_.reclaims && purpose == WritePurpose::kData) {
     // Other writers may return granted or promised room, since most use less.
-    if (!NothingComes(verdict_) || with_others != 0) return TakeOutcome::kWaitForReclaim;
-    return TakeOutcome::kNoSpace;
+    if (!NothingComes(verdict_) || with_others != 0) return AllocationOutcome::kWaitForReclaim;
+    return AllocationOutcome::kNoSpace;
   }
-  if (!deps_.jobs.idle() || (with_others != 0 && purpose == WritePurpose::kData)) return TakeOutcome::kWait;
-  return deps_.table.totals().pinned_dead != 0 ? TakeOutcome::kWaitForPins : TakeOutcome::kNoSpace;
+  if (!deps_.jobs.idle() || (with_others != 0 && purpose == WritePurpose::kData))
+    return AllocationOutcome::kWait;
+  return deps_.table.totals().pinned_dead != 0 ? AllocationOutcome::kWaitForPins
+                                               : AllocationOutcome::kNoSpace;
 }
 
-TakeOutcome ReclaimDemand::AfterLogReclaim() const {
-  if (!deps_.reclaims) return deps_.jobs.idle() ? TakeOutcome::kNoSpace : TakeOutcome::kWait;
+AllocationOutcome ReclaimDemand::AfterLogReclaim() const {
+  if (!deps_.reclaims) return deps_.jobs.idle() ? AllocationOutcome::kNoSpace : AllocationOutcome::kWait;
   const bool nothing = NothingComes(log_verdict_) && (!log_verdict_->lacks_room || NothingComes(verdict_));
-  return nothing ? TakeOutcome::kNoSpace : TakeOutcome::kWaitForLogReclaim;
+  return nothing ? AllocationOutcome::kNoSpace : AllocationOutcome::kWaitForLogReclaim;
 }
 
 bool ReclaimDemand::NothingComes(const Verdict& verdict) const {

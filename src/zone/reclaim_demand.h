@@ -77,16 +77,16 @@ class ReclaimDemand {
 
   // --- writers ---
   // A writer begins or ends to wait for reclaim. `outcome`: that of its request.
-  void WaitsForReclaim(TakeOutcome outcome, bool begins) {
-    int& waiting = outcome == TakeOutcome::kWaitForLogReclaim ? log_waiting_ : waiting_;
+  void WaitsForReclaim(AllocationOutcome outcome, bool begins) {
+    int& waiting = outcome == AllocationOutcome::kWaitForLogReclaim ? log_waiting_ : waiting_;
     waiting += begins ? 1 : -1;
     ZENFS_ASSERT(waiting >= 0);
   }
   // Returns what a writer that finds no room must do: wait, or, if nothing can be freed, fail with no space.
   // `own_promise`: bytes promised to this writer itself; it must not wait for them.
-  TakeOutcome AfterReclaim(WritePurpose purpose, std::uint64_t own_promise = 0) const;
+  AllocationOutcome AfterReclaim(WritePurpose purpose, std::uint64_t own_promise = 0) const;
   // The same for the log, if it has zones of its own and none is empty.
-  TakeOutcome AfterLogReclaim() const;
+  AllocationOutcome AfterLogReclaim() const;
 
   // --- the collector ---
   // Returns nullopt if space is not short, or if the present verdict answers the need.

@@ -15,7 +15,7 @@
 namespace zenfs {
 
 // The space of a mounted volume in bytes. total = metadata + log + reclaim + live + garbage + free + lost.
-// `free` is the room that AcquireData can grant now, after pending resets, or once the collector has reduced
+// `free` is the room that AllocateData can grant now, after pending resets, or once the collector has reduced
 // the share of the log. If space gets short, reclaim turns most of the garbage into free space.
 struct SpaceReport {
   std::uint64_t total = 0;

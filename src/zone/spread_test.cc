@@ -210,7 +210,7 @@ TEST_F(SpreadWithHeadroomTest, ADeviceIsFilledToTheHeadroomByOneFileAndBySeveral
     SCOPED_TRACE(files);
     pins_.clear();
     full_.Mount(0, 0, kZones);
-    ASSERT_TRUE(full_.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+    ASSERT_TRUE(full_.zones->DrainResets(ZoneTestRig::Soon()).ok());
     EXPECT_EQ(Fill(files, 24), 11 * zone) << "all but the zone for copies";
     full_.ExpectSound();
   }

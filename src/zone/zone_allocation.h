@@ -13,15 +13,15 @@ enum class WritePurpose : std::uint8_t {
   kReclaim,  // copies of live data, after which their old zone is reset; may take the headroom
 };
 
-// For what the log takes a zone.
-enum class LogLoan : std::uint8_t {
-  kAhead,   // not needed yet: waits while the collector has yielded a zone to data
-  kNow,     // to write it
-  kBorrow,  // the same, in a mount, which must write before reclaim runs: may take from the headroom
+// For what the log allocates a zone.
+enum class LogZonePurpose : std::uint8_t {
+  kAhead,  // not needed yet: waits while the share of the log is reduced
+  kNow,    // to write it
+  kMount,  // the same, in a mount, which must write before reclaim runs: may take from the headroom
 };
 
-enum class TakeOutcome : std::uint8_t {
-  kTaken,
+enum class AllocationOutcome : std::uint8_t {
+  kAllocated,
   kWait,               // for a writer, a job, or retry_at
   kWaitForReclaim,     // until the collector frees space or gives a verdict
   kWaitForLogReclaim,  // the same, for zones of the log's own device
@@ -29,8 +29,8 @@ enum class TakeOutcome : std::uint8_t {
   kNoSpace,
 };
 
-struct TakenZone {
-  TakeOutcome outcome = TakeOutcome::kNoSpace;
+struct ZoneAllocation {
+  AllocationOutcome outcome = AllocationOutcome::kNoSpace;
   ZoneId zone;
   std::uint64_t written = 0;
   std::uint64_t room = 0;

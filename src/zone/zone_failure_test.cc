@@ -10,7 +10,7 @@ using When = FaultyDevice::When;
 
 // Expects that no slot, writer, pin or byte leaked, and that `usable_blocks` blocks can be written.
 void ExpectNothingLeaked(ZoneTestRig& rig, std::uint64_t usable_blocks) {
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   rig.ExpectSound();
   EXPECT_EQ(rig.ActiveOnDevice(), 0U);
   for (const ZoneStatus& zone : rig.zones->Zones()) EXPECT_EQ(zone.pins, 0U) << zone.id.value;
@@ -38,7 +38,7 @@ TEST_P(WriteFailureTest, AnotherZoneIsWrittenAndNothingLeaks) {
     EXPECT_EQ(rig.device.count(Command::kWrite), GetParam().fault.times + 1);
   }
   std::uint64_t retired = 0;
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   for (const ZoneStatus& zone : rig.zones->Zones()) retired += zone.phase == ZonePhase::kRetired;
   EXPECT_EQ(retired, GetParam().fault.code == Code::kBusy && GetParam().fault.when == When::kBefore
                          ? 0U
@@ -171,7 +171,7 @@ TEST(ZoneFailureTest, FailedResetCostsOnlyItsZone) {
   rig.device.Inject({Command::kReset, 1, 1, bad, Code::kIo, When::kBefore});
   rig.zones->RemoveLive(*extents);
   cursor = {};
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(bad).phase, ZonePhase::kRetired);
   EXPECT_EQ(rig.zones->Space().lost, 8 * kTestBlock);
   ExpectNothingLeaked(rig, 56);
@@ -188,7 +188,7 @@ TEST(ZoneFailureTest, AZoneThatIsActiveAfterAFailedResetIsFinished) {
   rig.device.Inject({Command::kReset, 1, 1, bad, Code::kIo, When::kBefore});
   cursor = {};
   rig.zones->RemoveLive(*extents);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(bad).phase, ZonePhase::kRetired);
   EXPECT_EQ(ReportOf(rig.device, bad).condition, ZoneCondition::kFull) << "its slot is free";
 }
@@ -217,11 +217,11 @@ TEST(ZoneFailureTest, ZoneWithARefusedFinishIsResetOnceDead) {
   rig.device.Inject({Command::kWrite, 1, 1, {}, Code::kZoneFull, When::kBefore});
   rig.device.Inject({Command::kFinish, 1, 1, {}, Code::kBusy, When::kBefore});
   ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kMedium, 1));
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kFinish), 1U);
   EXPECT_EQ(rig.StatusOf(zone).phase, ZonePhase::kFull);
   rig.zones->RemoveLive(*live);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(zone).phase, ZonePhase::kEmpty);
 }
 

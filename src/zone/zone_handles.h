@@ -1,4 +1,4 @@
-// The tokens of a ZoneManager: ZonePin, ZoneClaim and ZoneWriter. Each returns itself in its destructor.
+// The tokens of a ZoneManager: ZonePin, ZoneClaim and ZoneWriter. Each releases itself in its destructor.
 //
 // Ownership: the manager outlives its tokens.
 // Threads: a token is for one thread at a time; tokens of different threads need no lock. No token takes another lock
@@ -16,7 +16,7 @@
 
 namespace zenfs {
 
-struct SharedZonePool;
+class ZoneManager;
 
 // Prevents the reset of a zone while somebody may read it or a commit in flight names it. Examples: the extents
 // of an open file, and data that is written but not committed. Each copy counts as one more pin.
@@ -27,16 +27,15 @@ class ZonePin {
   ZonePin(ZonePin&& other) noexcept;
   ZonePin& operator=(ZonePin other) noexcept;
   ~ZonePin();
-  bool valid() const { return shared_ != nullptr; }
+  bool valid() const { return zones_ != nullptr; }
   ZoneId zone() const { return zone_; }
 
  private:
   friend class ZoneManager;
-  friend class ZoneReclaim;
   friend class ZoneWriter;
   // The pin is counted already.
-  ZonePin(SharedZonePool* shared, ZoneId zone) : shared_(shared), zone_(zone) {}
-  SharedZonePool* shared_ = nullptr;
+  ZonePin(ZoneManager* zones, ZoneId zone) : zones_(zones), zone_(zone) {}
+  ZoneManager* zones_ = nullptr;
   ZoneId zone_;
 };
 
@@ -49,14 +48,14 @@ class ZoneClaim {
   ZoneClaim& operator=(ZoneClaim&& other) noexcept;
   ~ZoneClaim();
 
-  // Returns the promised room (ZoneManager::AcquireData) that the caller will not use.
-  void TakeBackPromise();
+  // Returns the promised room (ZoneManager::AllocateData) that the caller will not use.
+  void ReleasePromise();
   // Takes over the promised room of another claim of the same file.
-  void TakePromiseOf(ZoneClaim& other);
+  void MovePromiseFrom(ZoneClaim& other);
 
  private:
   friend class ZoneManager;
-  SharedZonePool* shared_ = nullptr;
+  ZoneManager* zones_ = nullptr;
   ClaimState held_;
 };
 
@@ -70,7 +69,7 @@ class ZoneWriter {
   ~ZoneWriter();
 
   ZoneId zone() const { return zone_; }
-  // Bytes that can still be written; at least one block after AcquireData.
+  // Bytes that can still be written; at least one block after AllocateData.
   std::uint64_t room() const { return room_; }
 
   // Writes the pieces at the write pointer and returns their place with a pin on the zone. Each piece is a
@@ -102,7 +101,7 @@ class ZoneWriter {
   bool RefusedCopy(const Error& error) const;
   Error WriteFailed(Error error, std::uint64_t length);
   void Release();
-  SharedZonePool* shared_ = nullptr;
+  ZoneManager* zones_ = nullptr;
   ZoneId zone_;
   DeviceOffset place_;  // the write pointer
   std::uint64_t room_ = 0;

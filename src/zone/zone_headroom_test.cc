@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "zone/zone_pool_bench.h"
+#include "zone/zone_pool_test_rig.h"
 
 namespace zenfs {
 namespace {
@@ -17,25 +17,25 @@ TEST(ZoneHeadroomTest, AVerdictHoldsUntilRoomOrLivenessChanges) {
   ClaimState a;
   const Extent live = bench.Write(a, Lifetime::kShort, 16);
   const Extent dies = bench.Write(a, Lifetime::kShort, 16);
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
-  const auto need = bench.pool.reclaim().Need();
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, true);
+  const auto need = bench.pool.demand().Need();
   ASSERT_TRUE(need);
-  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
-  EXPECT_FALSE(bench.pool.reclaim().Need());
-  bench.pool.live().Pin(PoolBench::ZoneAt(live));
-  bench.pool.live().Unpin(PoolBench::ZoneAt(live));
-  EXPECT_FALSE(bench.pool.reclaim().Need());
-  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kNoSpace);
-  bench.pool.live().Pin(PoolBench::ZoneAt(dies));
-  bench.pool.live().Remove({{dies}});
-  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kWaitForReclaim);
-  const auto again = bench.pool.reclaim().Need();
+  bench.pool.demand().SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_FALSE(bench.pool.demand().Need());
+  bench.pool.Pin(PoolBench::ZoneAt(live));
+  bench.pool.Unpin(PoolBench::ZoneAt(live));
+  EXPECT_FALSE(bench.pool.demand().Need());
+  EXPECT_EQ(bench.pool.demand().AfterReclaim(WritePurpose::kData), AllocationOutcome::kNoSpace);
+  bench.pool.Pin(PoolBench::ZoneAt(dies));
+  bench.pool.RemoveLive({{dies}});
+  EXPECT_EQ(bench.pool.demand().AfterReclaim(WritePurpose::kData), AllocationOutcome::kWaitForReclaim);
+  const auto again = bench.pool.demand().Need();
   ASSERT_TRUE(again);
-  bench.pool.reclaim().SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
-  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kWaitForReclaim);
-  bench.pool.live().Unpin(PoolBench::ZoneAt(dies));
-  EXPECT_TRUE(bench.pool.reclaim().Need()) << "the last pin was dropped, so the zone can be reset";
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  bench.pool.demand().SetVerdict({.version = again->version, .urgency = again->urgency, .pending = true});
+  EXPECT_EQ(bench.pool.demand().AfterReclaim(WritePurpose::kData), AllocationOutcome::kWaitForReclaim);
+  bench.pool.Unpin(PoolBench::ZoneAt(dies));
+  EXPECT_TRUE(bench.pool.demand().Need()) << "the last pin was dropped, so the zone can be reset";
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, false);
 }
 
 // What a mount recovered can be moved only after that.
@@ -43,14 +43,14 @@ TEST(ZoneHeadroomTest, AVerdictFromBeforeTheEndOfTheMountDoesNotHold) {
   PoolBench bench(3, {.data = 4, .open_data = 4}, 0, kHeadroom);
   ClaimState claim;
   for (int zone = 0; zone < 2; ++zone) bench.Write(claim, Lifetime::kShort, 16);
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
-  const auto need = bench.pool.reclaim().Need();
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, true);
+  const auto need = bench.pool.demand().Need();
   ASSERT_TRUE(need);
-  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
-  bench.pool.reclaim().TidyData();
-  EXPECT_EQ(bench.pool.reclaim().AfterReclaim(WritePurpose::kData), TakeOutcome::kWaitForReclaim);
-  EXPECT_TRUE(bench.pool.reclaim().Need());
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  bench.pool.demand().SetVerdict({.version = need->version, .urgency = need->urgency});
+  bench.pool.demand().TidyData();
+  EXPECT_EQ(bench.pool.demand().AfterReclaim(WritePurpose::kData), AllocationOutcome::kWaitForReclaim);
+  EXPECT_TRUE(bench.pool.demand().Need());
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, false);
 }
 
 // Zones of 32 blocks, of which one is less than a twentieth.
@@ -59,23 +59,23 @@ TEST(ZoneHeadroomTest, AZoneThatIsNearlyDeadIsEmptiedOnceTheMountIsComplete) {
   geometry.zone_size *= 2;
   PoolBench bench(geometry, {.data = 4, .open_data = 4}, {}, geometry.zone_size);
   ClaimState claim;
-  const TakenZone taken = bench.Take(claim, Lifetime::kShort);
-  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
-  bench.pool.data().Wrote(taken.zone, geometry.zone_size);
-  bench.pool.data().EndWriter(taken.zone);
+  const ZoneAllocation taken = bench.Take(claim, Lifetime::kShort);
+  ASSERT_EQ(taken.outcome, AllocationOutcome::kAllocated);
+  bench.pool.Wrote(taken.zone, geometry.zone_size);
+  bench.pool.ReleaseWriter(taken.zone);
   const DeviceOffset start = geometry.ZoneStart(taken.zone);
   const Extent stays{0, start, PoolBench::kBlock};
   const Extent dies{0, start + PoolBench::kBlock, geometry.zone_size - PoolBench::kBlock};
-  bench.pool.live().Add({{stays, dies}});
-  bench.pool.live().Unpin(taken.zone);
-  ReclaimDemand& demand = bench.pool.reclaim();
-  bench.pool.live().Remove({{dies}});
+  bench.pool.AddLive({{stays, dies}});
+  bench.pool.Unpin(taken.zone);
+  ReclaimDemand& demand = bench.pool.demand();
+  bench.pool.RemoveLive({{dies}});
   EXPECT_FALSE(demand.Need()) << "the mount may need the room";
   demand.TidyData();
   const auto need = demand.Need();
   ASSERT_TRUE(need);
   EXPECT_EQ(need->urgency, ReclaimUrgency::kTidy);
-  bench.pool.live().Add({{dies}});
+  bench.pool.AddLive({{dies}});
   EXPECT_FALSE(demand.Need());
 }
 
@@ -85,7 +85,7 @@ TEST(ZoneHeadroomTest, AVerdictOnALowNeedHoldsForItsTime) {
   for (int i = 0; i < 4; ++i) bench.Write(full, Lifetime::kShort, 16);
   bench.Write(a, Lifetime::kShort, 1);
   bench.Write(b, Lifetime::kLong, 1);
-  ReclaimDemand& demand = bench.pool.reclaim();
+  ReclaimDemand& demand = bench.pool.demand();
   const auto need = demand.Need();
   ASSERT_TRUE(need);
   ASSERT_EQ(need->urgency, ReclaimUrgency::kLow) << "one zone is empty";
@@ -95,9 +95,9 @@ TEST(ZoneHeadroomTest, AVerdictOnALowNeedHoldsForItsTime) {
   answer(SteadyTime::max());
   demand.NoteChange();
   EXPECT_FALSE(demand.Need()) << "its time is not over";
-  demand.WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
+  demand.WaitsForReclaim(AllocationOutcome::kWaitForReclaim, true);
   EXPECT_TRUE(demand.Need()) << "a writer waits";
-  demand.WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  demand.WaitsForReclaim(AllocationOutcome::kWaitForReclaim, false);
   answer(SteadyTime::min());
   EXPECT_TRUE(demand.Need()) << "its time is over, and something has changed";
 }
@@ -108,21 +108,21 @@ TEST(ZoneHeadroomTest, AWriteIsGrantedNothingUntilThereIsRoomForAllOfIt) {
   ClaimState filler, a, b;
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 13);  // three blocks are left beside the headroom
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, true);
   const auto take = [&](ClaimState& claim, std::uint64_t blocks) {
-    return bench.pool.data().Take(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
-                                  blocks * PoolBench::kBlock);
+    return bench.pool.AllocateData(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+                                   blocks * PoolBench::kBlock);
   };
-  EXPECT_EQ(take(a, 4).outcome, TakeOutcome::kWaitForReclaim);
-  const TakenZone taken = take(b, 2);
-  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(take(a, 4).outcome, AllocationOutcome::kWaitForReclaim);
+  const ZoneAllocation taken = take(b, 2);
+  ASSERT_EQ(taken.outcome, AllocationOutcome::kAllocated);
   EXPECT_EQ(taken.room, 2 * PoolBench::kBlock);
-  bench.pool.data().EndWriter(taken.zone);
-  const auto need = bench.pool.reclaim().Need();
+  bench.pool.ReleaseWriter(taken.zone);
+  const auto need = bench.pool.demand().Need();
   ASSERT_TRUE(need);
-  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
+  bench.pool.demand().SetVerdict({.version = need->version, .urgency = need->urgency});
   EXPECT_EQ(take(a, 4).room, 3 * PoolBench::kBlock) << "no more room will come, so the rest is used";
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, false);
 }
 
 // The first zone has too little room for the whole write, and another writer asks before the second zone is taken.
@@ -132,22 +132,22 @@ TEST(ZoneHeadroomTest, PromisedRoomIsNotGrantedToOthers) {
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 14);
   const auto take = [&](ClaimState& claim, std::uint64_t blocks) {
-    return bench.pool.data().Take(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
-                                  blocks * PoolBench::kBlock);
+    return bench.pool.AllocateData(claim, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+                                   blocks * PoolBench::kBlock);
   };
-  bench.pool.data().Unclaim(filler);
-  TakenZone taken = take(a, 10);
-  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
+  bench.pool.ReleaseClaim(filler);
+  ZoneAllocation taken = take(a, 10);
+  ASSERT_EQ(taken.outcome, AllocationOutcome::kAllocated);
   ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
-  bench.pool.data().Wrote(taken.zone, taken.room);
-  bench.pool.data().EndWriter(taken.zone);
-  EXPECT_EQ(take(b, 9).outcome, TakeOutcome::kWaitForReclaim) << "18 blocks less the 10 promised";
+  bench.pool.Wrote(taken.zone, taken.room);
+  bench.pool.ReleaseWriter(taken.zone);
+  EXPECT_EQ(take(b, 9).outcome, AllocationOutcome::kWaitForReclaim) << "18 blocks less the 10 promised";
   taken = take(a, 8);
-  ASSERT_EQ(taken.outcome, TakeOutcome::kTaken);
+  ASSERT_EQ(taken.outcome, AllocationOutcome::kAllocated);
   EXPECT_EQ(taken.room, 8 * PoolBench::kBlock);
-  bench.pool.data().EndWriter(taken.zone);
-  bench.pool.data().Unclaim(a);
-  EXPECT_EQ(bench.pool.state().Check(), std::vector<std::string>{});
+  bench.pool.ReleaseWriter(taken.zone);
+  bench.pool.ReleaseClaim(a);
+  EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
 
 // On few slots the collector writes while data may not. A write that then runs into its deadline failed with "no zone
@@ -156,16 +156,16 @@ TEST(ZoneHeadroomTest, DataWithoutRoomWaitsForRoomAlsoWhileTheCollectorWrites) {
   PoolBench bench(3, {.data = 2, .open_data = 1, .switch_and_reclaim_share = true}, 0, kHeadroom);
   ClaimState data, copies, other;
   bench.Write(data, Lifetime::kShort, 14);
-  const TakenZone copy =
-      bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
-  ASSERT_EQ(copy.outcome, TakeOutcome::kTaken);
-  EXPECT_EQ(bench.Take(other, Lifetime::kShort).outcome, TakeOutcome::kWait) << "there is room";
-  bench.pool.data().EndWriter(copy.zone);
+  const ZoneAllocation copy =
+      bench.pool.AllocateData(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
+  ASSERT_EQ(copy.outcome, AllocationOutcome::kAllocated);
+  EXPECT_EQ(bench.Take(other, Lifetime::kShort).outcome, AllocationOutcome::kWait) << "there is room";
+  bench.pool.ReleaseWriter(copy.zone);
   bench.Write(data, Lifetime::kShort, 2);
   bench.Write(data, Lifetime::kShort, 16);
-  ASSERT_EQ(bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{}).outcome,
-            TakeOutcome::kTaken);
-  EXPECT_EQ(bench.Take(other, Lifetime::kShort).outcome, TakeOutcome::kWaitForReclaim);
+  ASSERT_EQ(bench.pool.AllocateData(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{}).outcome,
+            AllocationOutcome::kAllocated);
+  EXPECT_EQ(bench.Take(other, Lifetime::kShort).outcome, AllocationOutcome::kWaitForReclaim);
 }
 
 // The same, for a write that was promised room which a failed zone then took away.
@@ -174,26 +174,26 @@ TEST(ZoneHeadroomTest, DataThatLostItsPromisedRoomKeepsNoPromiseWhileTheCollecto
   ClaimState filler, data, fails, copies;
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 14);
-  bench.pool.data().Unclaim(filler);
-  const TakenZone taken =
-      bench.pool.data().Take(data, Lifetime::kShort, WritePurpose::kData, SteadyTime{}, kHeadroom);
+  bench.pool.ReleaseClaim(filler);
+  const ZoneAllocation taken =
+      bench.pool.AllocateData(data, Lifetime::kShort, WritePurpose::kData, SteadyTime{}, kHeadroom);
   ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
-  bench.pool.data().Wrote(taken.zone, taken.room);
-  bench.pool.data().EndWriter(taken.zone);
+  bench.pool.Wrote(taken.zone, taken.room);
+  bench.pool.ReleaseWriter(taken.zone);
   ASSERT_EQ(data.promised, 14 * PoolBench::kBlock);
-  const TakenZone lost =
-      bench.pool.data().Take(fails, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
-  ASSERT_EQ(lost.outcome, TakeOutcome::kTaken);
+  const ZoneAllocation lost =
+      bench.pool.AllocateData(fails, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
+  ASSERT_EQ(lost.outcome, AllocationOutcome::kAllocated);
   ZoneInfo failed;
   failed.id = lost.zone;
   failed.condition = ZoneCondition::kReadOnly;
-  IgnoreError(Result<Code>(bench.pool.data().WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
-  bench.pool.data().EndWriter(lost.zone);
+  IgnoreError(Result<Code>(bench.pool.WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
+  bench.pool.ReleaseWriter(lost.zone);
   bench.RunJobs();
-  ASSERT_EQ(bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{}).outcome,
-            TakeOutcome::kTaken);
-  EXPECT_EQ(bench.Take(data, Lifetime::kShort).outcome, TakeOutcome::kWaitForReclaim);
-  EXPECT_EQ(bench.pool.state().room.promised(), 0u);
+  ASSERT_EQ(bench.pool.AllocateData(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{}).outcome,
+            AllocationOutcome::kAllocated);
+  EXPECT_EQ(bench.Take(data, Lifetime::kShort).outcome, AllocationOutcome::kWaitForReclaim);
+  EXPECT_EQ(bench.pool.account().promised(), 0u);
 }
 
 // A failed zone takes promised room away. The writer that has the promise must not wait for itself.
@@ -202,46 +202,46 @@ TEST(ZoneHeadroomTest, AWriterDoesNotWaitForItsOwnPromise) {
   ClaimState filler, a;
   bench.Write(filler, Lifetime::kShort, 16);
   bench.Write(filler, Lifetime::kShort, 14);
-  bench.pool.data().Unclaim(filler);
+  bench.pool.ReleaseClaim(filler);
   const auto take = [&](std::uint64_t blocks) {
-    return bench.pool.data().Take(a, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
-                                  blocks * PoolBench::kBlock);
+    return bench.pool.AllocateData(a, Lifetime::kShort, WritePurpose::kData, SteadyTime{},
+                                   blocks * PoolBench::kBlock);
   };
-  const TakenZone taken = take(16);
+  const ZoneAllocation taken = take(16);
   ASSERT_EQ(taken.room, 2 * PoolBench::kBlock);
-  bench.pool.data().Wrote(taken.zone, taken.room);
-  bench.pool.data().EndWriter(taken.zone);
-  bench.pool.live().Add({{{0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), taken.room}}});
-  bench.pool.live().Unpin(taken.zone);
+  bench.pool.Wrote(taken.zone, taken.room);
+  bench.pool.ReleaseWriter(taken.zone);
+  bench.pool.AddLive({{{0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), taken.room}}});
+  bench.pool.Unpin(taken.zone);
   ClaimState copies;  // takes one of the two empty zones, which then fails
   ZoneInfo failed;
-  const TakenZone lost =
-      bench.pool.data().Take(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
-  ASSERT_EQ(lost.outcome, TakeOutcome::kTaken);
+  const ZoneAllocation lost =
+      bench.pool.AllocateData(copies, Lifetime::kShort, WritePurpose::kReclaim, SteadyTime{});
+  ASSERT_EQ(lost.outcome, AllocationOutcome::kAllocated);
   failed.id = lost.zone;
   failed.condition = ZoneCondition::kReadOnly;
-  IgnoreError(Result<Code>(bench.pool.data().WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
-  bench.pool.data().EndWriter(lost.zone);
+  IgnoreError(Result<Code>(bench.pool.WriteFailed(lost.zone, Code::kIo, failed, SteadyTime{})));
+  bench.pool.ReleaseWriter(lost.zone);
   bench.RunJobs();
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, true);
-  const auto need = bench.pool.reclaim().Need();
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, true);
+  const auto need = bench.pool.demand().Need();
   ASSERT_TRUE(need);
-  bench.pool.reclaim().SetVerdict({.version = need->version, .urgency = need->urgency});
-  EXPECT_EQ(take(14).outcome, TakeOutcome::kNoSpace);
-  bench.pool.reclaim().WaitsForReclaim(TakeOutcome::kWaitForReclaim, false);
+  bench.pool.demand().SetVerdict({.version = need->version, .urgency = need->urgency});
+  EXPECT_EQ(take(14).outcome, AllocationOutcome::kNoSpace);
+  bench.pool.demand().WaitsForReclaim(AllocationOutcome::kWaitForReclaim, false);
 }
 
 // The headroom, and a log that needs two zones and can do without the second one.
 class YieldTest : public testing::Test {
  protected:
   YieldTest() {
-    EXPECT_EQ(bench_.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
+    EXPECT_EQ(bench_.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kAllocated);
     for (int zone = 0; zone < 3; ++zone) live_.push_back(bench_.Write(claim_, Lifetime::kShort, 16));
-    EXPECT_EQ(Take().outcome, TakeOutcome::kWaitForReclaim) << "one zone is headroom, one the log's";
+    EXPECT_EQ(Take().outcome, AllocationOutcome::kWaitForReclaim) << "one zone is headroom, one the log's";
   }
-  TakenZone Take() { return bench_.Take(claim_, Lifetime::kShort); }
+  ZoneAllocation Take() { return bench_.Take(claim_, Lifetime::kShort); }
   void Delete(std::size_t zone) {
-    bench_.pool.live().Remove({{live_[zone]}});
+    bench_.pool.RemoveLive({{live_[zone]}});
     bench_.RunJobs();
   }
 
@@ -253,38 +253,38 @@ class YieldTest : public testing::Test {
 
 TEST_F(YieldTest, DataGetsTheSecondZoneOfTheLogOnceItIsYielded) {
   EXPECT_EQ(bench_.pool.Space().free, kHeadroom) << "it was offered from the beginning";
-  EXPECT_TRUE(bench_.pool.YieldLogZone());
-  EXPECT_FALSE(bench_.pool.YieldLogZone()) << "there is no third one";
+  EXPECT_TRUE(bench_.pool.ReduceLogShare());
+  EXPECT_FALSE(bench_.pool.ReduceLogShare()) << "there is no third one";
   bench_.Write(claim_, Lifetime::kShort, 8);
   bench_.Write(claim_, Lifetime::kShort, 8);
   EXPECT_EQ(bench_.pool.Space().free, 0u);
-  EXPECT_EQ(Take().outcome, TakeOutcome::kWaitForReclaim) << "the headroom stays";
-  EXPECT_EQ(bench_.pool.state().room.ForCopies(), kHeadroom);
+  EXPECT_EQ(Take().outcome, AllocationOutcome::kWaitForReclaim) << "the headroom stays";
+  EXPECT_EQ(bench_.pool.account().ForCopies(), kHeadroom);
 }
 
 TEST_F(YieldTest, TheLogTakesWhatIsYieldedOnlyIfItNeedsIt) {
-  EXPECT_TRUE(bench_.pool.YieldLogZone());
-  EXPECT_EQ(bench_.pool.log().Take(LogLoan::kAhead).outcome, TakeOutcome::kWait);
-  EXPECT_EQ(bench_.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
+  EXPECT_TRUE(bench_.pool.ReduceLogShare());
+  EXPECT_EQ(bench_.pool.AllocateLogZone(LogZonePurpose::kAhead).outcome, AllocationOutcome::kWait);
+  EXPECT_EQ(bench_.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kAllocated);
 }
 
 // Otherwise many writers of data could take each zone that is freed, and a sync would never get one.
 TEST_F(YieldTest, DataLeavesAZoneToALogThatWaits) {
-  EXPECT_TRUE(bench_.pool.YieldLogZone());
-  bench_.pool.log().Waits(true);
-  EXPECT_EQ(Take().outcome, TakeOutcome::kWaitForReclaim);
-  bench_.pool.log().Waits(false);
-  EXPECT_EQ(Take().outcome, TakeOutcome::kTaken);
+  EXPECT_TRUE(bench_.pool.ReduceLogShare());
+  bench_.pool.Waits(true);
+  EXPECT_EQ(Take().outcome, AllocationOutcome::kWaitForReclaim);
+  bench_.pool.Waits(false);
+  EXPECT_EQ(Take().outcome, AllocationOutcome::kAllocated);
 }
 
 TEST_F(YieldTest, TheLogGetsItsShareBackOnceDataHasAZoneBesides) {
-  EXPECT_TRUE(bench_.pool.YieldLogZone());
+  EXPECT_TRUE(bench_.pool.ReduceLogShare());
   bench_.Write(claim_, Lifetime::kShort, 16);
   Delete(0);
-  EXPECT_TRUE(bench_.pool.state().empty.log_share_reduced()) << "the freed zone is data's";
+  EXPECT_TRUE(bench_.pool.empty().log_share_reduced()) << "the freed zone is data's";
   Delete(1);
-  EXPECT_FALSE(bench_.pool.state().empty.log_share_reduced());
-  EXPECT_EQ(bench_.pool.log().Take(LogLoan::kAhead).outcome, TakeOutcome::kTaken);
+  EXPECT_FALSE(bench_.pool.empty().log_share_reduced());
+  EXPECT_EQ(bench_.pool.AllocateLogZone(LogZonePurpose::kAhead).outcome, AllocationOutcome::kAllocated);
 }
 
 // A data file, a log and the collector take and return zones in random order.
@@ -297,46 +297,46 @@ class RandomTakers {
     switch (*rc::gen::inRange(0, 8)) {
       case 0: Kill(); break;
       case 1: bench_.RunJobs(); break;
-      case 2: ReturnLogZone(); break;
+      case 2: ReleaseLogZone(); break;
       case 3: TakeForLog(); break;
       case 4: Write(WritePurpose::kReclaim); break;
-      case 5: bench_.pool.YieldLogZone(); break;
+      case 5: bench_.pool.ReduceLogShare(); break;
       default: Write(WritePurpose::kData);
     }
-    RC_ASSERT(bench_.pool.state().Check() == std::vector<std::string>{});
+    RC_ASSERT(bench_.pool.Check() == std::vector<std::string>{});
   }
 
  private:
   void Kill() {
     if (live_.empty()) return;
-    bench_.pool.live().Remove({{live_.front()}});
+    bench_.pool.RemoveLive({{live_.front()}});
     live_.pop_front();
   }
-  void ReturnLogZone() {
+  void ReleaseLogZone() {
     if (log_.empty()) return;
-    bench_.pool.log().Return(log_.front());
+    bench_.pool.ReleaseLogZone(log_.front());
     log_.pop_front();
   }
   void TakeForLog() {
-    const TakenZone taken = bench_.pool.log().Take(LogLoan::kNow);
-    if (taken.outcome != TakeOutcome::kTaken) return;
+    const ZoneAllocation taken = bench_.pool.AllocateLogZone(LogZonePurpose::kNow);
+    if (taken.outcome != AllocationOutcome::kAllocated) return;
     log_.push_back(taken.zone);
-    RC_ASSERT(bench_.pool.state().room.ForCopies() >= kHeadroom);
+    RC_ASSERT(bench_.pool.account().ForCopies() >= kHeadroom);
   }
   void Write(WritePurpose purpose) {
     ClaimState& claim = purpose == WritePurpose::kData ? data_ : copies_;
-    const TakenZone taken =
-        bench_.pool.data().Take(claim, Lifetime(*rc::gen::inRange(0, kLifetimeCount)), purpose, SteadyTime{},
-                                PoolBench::kBlock * *rc::gen::inRange<std::uint64_t>(0, 24));
-    if (taken.outcome != TakeOutcome::kTaken) return;
-    if (purpose == WritePurpose::kData) RC_ASSERT(bench_.pool.state().room.ForCopies() >= kHeadroom);
+    const ZoneAllocation taken =
+        bench_.pool.AllocateData(claim, Lifetime(*rc::gen::inRange(0, kLifetimeCount)), purpose, SteadyTime{},
+                                 PoolBench::kBlock * *rc::gen::inRange<std::uint64_t>(0, 24));
+    if (taken.outcome != AllocationOutcome::kAllocated) return;
+    if (purpose == WritePurpose::kData) RC_ASSERT(bench_.pool.account().ForCopies() >= kHeadroom);
     const std::uint64_t blocks = *rc::gen::inRange<std::uint64_t>(1, PoolBench::kBlocksAZone + 1);
     const std::uint64_t bytes = std::min(taken.room, blocks * PoolBench::kBlock);
     live_.push_back({0, DeviceOffset(taken.zone.value * kHeadroom + taken.written), bytes});
-    bench_.pool.data().Wrote(taken.zone, bytes);
-    bench_.pool.data().EndWriter(taken.zone);
-    bench_.pool.live().Add({{live_.back()}});
-    bench_.pool.live().Unpin(taken.zone);
+    bench_.pool.Wrote(taken.zone, bytes);
+    bench_.pool.ReleaseWriter(taken.zone);
+    bench_.pool.AddLive({{live_.back()}});
+    bench_.pool.Unpin(taken.zone);
   }
 
   PoolBench bench_;

@@ -65,7 +65,7 @@ void SlotBudget::Hold(ZoneState& state) {
   state.holds_slot = true;
 }
 
-void SlotBudget::Free(ZoneState& state) {
+void SlotBudget::Release(ZoneState& state) {
   ZENFS_ASSERT(!state.holds_slot || used_ != 0);
   if (state.holds_slot) --used_;
   state.holds_slot = false;
@@ -76,7 +76,7 @@ void SlotBudget::BeginWriter() {
   ZENFS_ASSERT(writers_ <= plan_.open_data + Extra(WritePurpose::kReclaim));
 }
 
-void SlotBudget::EndWriter() {
+void SlotBudget::ReleaseWriter() {
   ZENFS_ASSERT(writers_ != 0);
   --writers_;
 }

@@ -76,13 +76,13 @@ class SlotBudget {
   bool exceeded() const { return used_ > plan_.data + Extra(WritePurpose::kReclaim); }
   // Both calls may be repeated. Call them inside ZoneTable::Change.
   void Hold(ZoneState& state);
-  void Free(ZoneState& state);
+  void Release(ZoneState& state);
 
   // --- zones being written ---
   std::uint32_t writers() const { return writers_; }
   bool MayWrite(WritePurpose purpose) const { return writers_ < plan_.open_data + Extra(purpose); }
   void BeginWriter();
-  void EndWriter();
+  void ReleaseWriter();
 
  private:
   // The slot that only copies may use.

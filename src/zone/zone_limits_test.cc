@@ -123,8 +123,8 @@ TEST(SlotBudgetTest, AZoneHoldsAtMostOneSlot) {
   slots.Hold(zone);
   slots.Hold(zone);
   EXPECT_EQ(slots.used(), 1U);
-  slots.Free(zone);
-  slots.Free(zone);
+  slots.Release(zone);
+  slots.Release(zone);
   EXPECT_EQ(slots.used(), 0U);
 }
 

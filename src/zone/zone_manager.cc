@@ -4,7 +4,12 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+#include "base/sync_point.h"
+
 namespace zenfs {
+
+// --- mount ---
 
 Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, const SlotPlan& plan,
                                                          std::vector<ZoneInfo> report, Options options) {
@@ -26,181 +31,330 @@ Result<std::unique_ptr<ZoneManager>> ZoneManager::Create(ZonedDevice& device, co
     if (zone.type != ZoneType::kSequentialRequired || geometry.OnLogDevice(zone.id)) continue;
     largest = std::max(largest, zone.capacity);
   }
-  const ZonePoolSetup setup{.geometry = geometry,
-                            .plan = plan,
-                            .log = options.log,
-                            .headroom = options.headroom * largest,
-                            .read_only = options.read_only,
-                            .reclaims = options.reclaims,
-                            .placement = options.placement};
+  const ZonePool::Setup setup{.geometry = geometry,
+                              .plan = plan,
+                              .log = options.log,
+                              .headroom = options.headroom * largest,
+                              .read_only = options.read_only,
+                              .reclaims = options.reclaims,
+                              .placement = options.placement};
   return std::unique_ptr<ZoneManager>(new ZoneManager(device, setup, report, options.metadata_zones));
 }
 
-ZoneManager::ZoneManager(ZonedDevice& device, const ZonePoolSetup& setup, std::span<const ZoneInfo> report,
+ZoneManager::ZoneManager(ZonedDevice& device, const ZonePool::Setup& setup, std::span<const ZoneInfo> report,
                          std::span<const ZoneId> metadata_zones)
-    : shared_(device, setup, report, metadata_zones) {}
+    : device_(device), setup_(setup), pool_(setup, report, metadata_zones) {}
 
 ZoneManager::~ZoneManager() { Stop(); }
 
 void ZoneManager::AdoptLogZone(ZoneId zone) {
-  MutexLock lock(shared_.mutex);
-  shared_.pool.log().Adopt(zone);
+  MutexLock lock(mutex_);
+  pool_.AdoptLogZone(zone);
 }
 
 void ZoneManager::AdoptExtent(const Extent& extent, Lifetime lifetime) {
-  MutexLock lock(shared_.mutex);
-  shared_.pool.live().Adopt(extent, lifetime);
+  MutexLock lock(mutex_);
+  pool_.AdoptExtent(extent, lifetime);
 }
 
 Status ZoneManager::Start() {
-  MutexLock lock(shared_.mutex);  // the new thread waits for it until the zones are started
-  if (!shared_.setup.read_only) ZENFS_RETURN_IF_ERROR(operations_.Start());
-  shared_.pool.phases().Start();
+  MutexLock lock(mutex_);  // the new thread waits for it until the zones are started
+  if (!setup_.read_only) {
+    ZENFS_ASSIGN_OR_RETURN(thread_, Thread::Start("zenfs-zones", [this] { RunResets(); }));
+  }
+  pool_.Start();
   return {};
 }
 
 void ZoneManager::Stop() {
-  shared_.Stop();
-  operations_.Join();
-}
-
-Result<ZoneWriter> ZoneManager::AcquireData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
-                                            WritePurpose purpose, std::uint64_t wanted, std::uint64_t most) {
-  if (shared_.setup.read_only)
-    return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", shared_.device.name()));
-  MutexLock lock(shared_.mutex);
-  while (!shared_.stopped) {
-    ZENFS_RETURN_IF_ERROR(shared_.pool.live().health());
-    claim.shared_ = &shared_;
-    const TakenZone taken =
-        shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), wanted, most);
-    shared_.AnnounceJobs();
-    if (taken.outcome == TakeOutcome::kTaken) return WriterOf(taken);
-    ZENFS_RETURN_IF_ERROR(shared_.WaitFor(taken, deadline));
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+    work_.NotifyAll();
+    need_.NotifyAll();
   }
-  return shared_.Stopped();
+  thread_.Join();
 }
 
-ZoneWriter ZoneManager::TryAcquireData(ZoneClaim& claim, Lifetime lifetime, WritePurpose purpose,
-                                       std::uint64_t length) {
+bool ZoneManager::stopped() const {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+// --- allocation ---
+
+Result<ZoneWriter> ZoneManager::AllocateData(ZoneClaim& claim, Lifetime lifetime, Deadline deadline,
+                                             WritePurpose purpose, std::uint64_t wanted, std::uint64_t most) {
+  if (setup_.read_only) return ReadOnly();
+  MutexLock lock(mutex_);
+  while (!stopped_) {
+    ZENFS_RETURN_IF_ERROR(pool_.health());
+    claim.zones_ = this;
+    const ZoneAllocation allocated =
+        pool_.AllocateData(claim.held_, lifetime, purpose, SteadyNow(), wanted, most);
+    AnnounceJobs();
+    if (allocated.outcome == AllocationOutcome::kAllocated) return WriterOf(allocated);
+    ZENFS_RETURN_IF_ERROR(WaitFor(allocated, deadline));
+  }
+  return Stopped();
+}
+
+ZoneWriter ZoneManager::TryAllocateData(ZoneClaim& claim, Lifetime lifetime, WritePurpose purpose,
+                                        std::uint64_t length) {
   ZoneWriter writer;
   {
-    MutexLock lock(shared_.mutex);
-    if (shared_.setup.read_only || shared_.stopped || !shared_.pool.live().health().ok()) return {};
-    claim.shared_ = &shared_;
-    const TakenZone taken =
-        shared_.pool.data().Take(claim.held_, lifetime, purpose, SteadyNow(), length, length);
-    shared_.AnnounceJobs();
-    if (taken.outcome == TakeOutcome::kTaken) writer = WriterOf(taken);
+    MutexLock lock(mutex_);
+    if (setup_.read_only || stopped_ || !pool_.health().ok()) return {};
+    claim.zones_ = this;
+    const ZoneAllocation allocated =
+        pool_.AllocateData(claim.held_, lifetime, purpose, SteadyNow(), length, length);
+    AnnounceJobs();
+    if (allocated.outcome == AllocationOutcome::kAllocated) writer = WriterOf(allocated);
   }
   return writer.room() < length ? ZoneWriter() : std::move(writer);
 }
 
-ZoneWriter ZoneManager::WriterOf(const TakenZone& taken) {
+ZoneWriter ZoneManager::WriterOf(const ZoneAllocation& allocated) {
   ZoneWriter writer;
-  writer.shared_ = &shared_;
-  writer.zone_ = taken.zone;
-  writer.place_ = shared_.setup.geometry.ZoneStart(taken.zone) + taken.written;
-  writer.room_ = taken.room;
+  writer.zones_ = this;
+  writer.zone_ = allocated.zone;
+  writer.place_ = setup_.geometry.ZoneStart(allocated.zone) + allocated.written;
+  writer.room_ = allocated.room;
   return writer;
 }
 
-Result<ZoneId> ZoneManager::LendLogZone(Deadline deadline, LogLoan loan) {
-  if (shared_.setup.read_only)
-    return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", shared_.device.name()));
-  MutexLock lock(shared_.mutex);
-  while (!shared_.stopped) {
-    ZENFS_RETURN_IF_ERROR(shared_.pool.live().health());
-    const TakenZone taken = shared_.pool.log().Take(loan);
-    shared_.AnnounceJobs();
-    if (taken.outcome == TakeOutcome::kTaken) return taken.zone;
-    const bool may_come = taken.outcome != TakeOutcome::kNoSpace;
+Result<ZoneId> ZoneManager::AllocateLogZone(Deadline deadline, LogZonePurpose purpose) {
+  if (setup_.read_only) return ReadOnly();
+  MutexLock lock(mutex_);
+  while (!stopped_) {
+    ZENFS_RETURN_IF_ERROR(pool_.health());
+    const ZoneAllocation allocated = pool_.AllocateLogZone(purpose);
+    AnnounceJobs();
+    if (allocated.outcome == AllocationOutcome::kAllocated) return allocated.zone;
+    const bool may_come = allocated.outcome != AllocationOutcome::kNoSpace;
     if (may_come && deadline.Passed()) {
       return Fail(Code::kTimedOut,
-                  fmt::format("{}: no zone for the log became free in time", shared_.device.name()));
+                  fmt::format("{}: no zone for the log became free in time", device_.name()));
     }
-    if (loan != LogLoan::kAhead) shared_.pool.log().Waits(true);
-    const Status waited = shared_.WaitFor(taken, deadline);
-    if (loan != LogLoan::kAhead) shared_.pool.log().Waits(false);
+    if (purpose != LogZonePurpose::kAhead) pool_.LogWaits(true);
+    const Status waited = WaitFor(allocated, deadline);
+    if (purpose != LogZonePurpose::kAhead) pool_.LogWaits(false);
     ZENFS_RETURN_IF_ERROR(waited);
   }
-  return shared_.Stopped();
+  return Stopped();
 }
 
-std::vector<ZoneId> ZoneManager::LendMoreLogZones() {
-  MutexLock lock(shared_.mutex);
-  if (shared_.stopped || !shared_.setup.reclaims) return {};
-  return shared_.pool.log().TakeMore(log_group() - 1);
+std::vector<ZoneId> ZoneManager::AllocateMoreLogZones() {
+  MutexLock lock(mutex_);
+  if (stopped_ || !setup_.reclaims) return {};
+  return pool_.AllocateMoreLogZones(log_group() - 1);
 }
 
-void ZoneManager::ReturnLogZone(ZoneId zone) {
-  MutexLock lock(shared_.mutex);
-  shared_.pool.log().Return(zone);
-  shared_.Announce();
+void ZoneManager::ReleaseLogZone(ZoneId zone) {
+  MutexLock lock(mutex_);
+  pool_.ReleaseLogZone(zone);
+  Announce();
 }
 
-std::vector<ZoneInfo> ZoneManager::TakeForMetadata(std::size_t count) {
+std::vector<ZoneInfo> ZoneManager::AllocateMetadataZones(std::size_t count) {
   std::vector<ZoneInfo> zones;
-  MutexLock lock(shared_.mutex);
-  if (shared_.setup.read_only || shared_.stopped) return zones;
-  for (const ZoneId zone : shared_.pool.phases().TakeForMetadata(count))
-    zones.push_back({.id = zone, .capacity = shared_.pool.state().table[zone].capacity});
+  MutexLock lock(mutex_);
+  if (setup_.read_only || stopped_) return zones;
+  for (const ZoneId zone : pool_.AllocateMetadataZones(count))
+    zones.push_back({.id = zone, .capacity = pool_.table()[zone].capacity});
   return zones;
 }
 
-void ZoneManager::ReturnFromMetadata(std::span<const ZoneId> zones) {
-  MutexLock lock(shared_.mutex);
-  for (const ZoneId zone : zones) shared_.pool.phases().ReturnFromMetadata(zone);
-  shared_.Announce();
+void ZoneManager::ReleaseMetadataZones(std::span<const ZoneId> zones) {
+  MutexLock lock(mutex_);
+  for (const ZoneId zone : zones) pool_.ReleaseMetadataZone(zone);
+  Announce();
 }
 
+// --- waits ---
+
+void ZoneManager::Announce() {
+  if (waiters_ != 0) changed_.NotifyAll();
+  AnnounceJobs();
+  if (collector_waits_ && pool_.demand().Need()) need_.NotifyOne();
+}
+
+void ZoneManager::AnnounceJobs() {
+  const ResetQueue& jobs = pool_.jobs();
+  const bool rests = resets_rest_ == jobs.pushed() && MayRest();
+  if (!jobs.empty() && !rests && !(resets_pause_ && ResetsCanWait())) work_.NotifyOne();
+}
+
+Status ZoneManager::WaitFor(const ZoneAllocation& none, Deadline deadline) {
+  if (none.outcome == AllocationOutcome::kNoSpace) return NoSpace();
+  const bool reclaim = none.outcome == AllocationOutcome::kWaitForReclaim ||
+                       none.outcome == AllocationOutcome::kWaitForLogReclaim;
+  if (deadline.Passed()) {
+    // Space may be freed later, but not in time.
+    if (reclaim || none.outcome == AllocationOutcome::kWaitForPins) return NoSpace();
+    return Fail(
+        Code::kTimedOut,
+        fmt::format("{}: no zone became available in time; all are being written or reset", device_.name()));
+  }
+  Deadline until = deadline;
+  if (none.retry_at < until.when()) until = Deadline::After(none.retry_at - SteadyNow());
+  if (reclaim) {
+    // With the lock held, so a handler must not call the zone manager.
+    SyncPoint::Reach("zones:wait-for-reclaim");
+    pool_.demand().WaitsForReclaim(none.outcome, true);
+    need_.NotifyOne();
+  }
+  ++waiters_;
+  AnnounceJobs();
+  // The caller tries again and finds out what changed.
+  static_cast<void>(changed_.WaitUntil(mutex_, until));
+  --waiters_;
+  if (reclaim) pool_.demand().WaitsForReclaim(none.outcome, false);
+  return {};
+}
+
+std::unexpected<Error> ZoneManager::NoSpace() const {
+  const SpaceReport space = pool_.Space();
+  const std::string apart = pool_.log_apart()
+                                ? fmt::format(" ({} of its {} zones empty, one of them for a mount)",
+                                              pool_.log_empty().all_after_resets(), setup_.geometry.log_zones)
+                                : std::string();
+  return Fail(Code::kNoSpace,
+              fmt::format("{} is full: {} MiB live, {} MiB dead but not free yet, {} MiB kept for the log{}; "
+                          "delete files to make room",
+                          device_.name(), space.live >> 20, space.garbage >> 20, space.log >> 20, apart));
+}
+
+std::unexpected<Error> ZoneManager::Stopped() const {
+  return Fail(Code::kShutdown, fmt::format("{} is being unmounted", device_.name()));
+}
+
+std::unexpected<Error> ZoneManager::ReadOnly() const {
+  return Fail(Code::kReadOnly, fmt::format("{} is mounted read-only", device_.name()));
+}
+
+// --- accounting ---
+
 void ZoneManager::AddLive(std::span<const Extent> extents) {
-  MutexLock lock(shared_.mutex);
-  shared_.pool.live().Add(extents);
+  MutexLock lock(mutex_);
+  pool_.AddLive(extents);
 }
 
 bool ZoneManager::RemoveLive(std::span<const Extent> extents) {
-  MutexLock lock(shared_.mutex);
-  shared_.pool.live().Remove(extents);
-  shared_.Announce();
-  return shared_.pool.live().health().ok();
+  MutexLock lock(mutex_);
+  pool_.RemoveLive(extents);
+  Announce();
+  return pool_.health().ok();
 }
 
 ZonePin ZoneManager::Pin(ZoneId zone) {
-  if (zone.value >= shared_.setup.geometry.zone_count) return {};
-  MutexLock lock(shared_.mutex);
-  shared_.pool.live().Pin(zone);
-  return ZonePin(&shared_, zone);
+  if (zone.value >= setup_.geometry.zone_count) return {};
+  MutexLock lock(mutex_);
+  pool_.Pin(zone);
+  return ZonePin(this, zone);
 }
 
+// --- the collector ---
+
+std::optional<ReclaimNeed> ZoneManager::AwaitReclaimNeed(Deadline deadline) {
+  MutexLock lock(mutex_);
+  ReclaimDemand& demand = pool_.demand();
+  ZENFS_ASSERT(!collector_waits_);
+  collector_waits_ = true;
+  std::optional<ReclaimNeed> need;
+  bool in_time = true;
+  while (!stopped_ && in_time && !(need = demand.Need())) in_time = need_.WaitUntil(mutex_, deadline);
+  collector_waits_ = false;
+  if (!need) {
+    demand.ForgetPendingVerdict();
+    need = demand.Need();
+  }
+  return stopped_ ? std::nullopt : need;
+}
+
+bool ZoneManager::reclaim_presses() const {
+  MutexLock lock(mutex_);
+  return pool_.demand().Presses();
+}
+
+void ZoneManager::SetReclaimVerdict(const ReclaimVerdict& verdict) {
+  MutexLock lock(mutex_);
+  pool_.demand().SetVerdict(verdict);
+  Announce();
+}
+
+void ZoneManager::NoteReclaimChange() {
+  MutexLock lock(mutex_);
+  pool_.demand().NoteChange();
+  Announce();
+}
+
+bool ZoneManager::ReduceLogShare() {
+  MutexLock lock(mutex_);
+  const bool reduces = pool_.ReduceLogShare();
+  Announce();
+  return reduces;
+}
+
+void ZoneManager::AskToTidy() {
+  MutexLock lock(mutex_);
+  pool_.demand().AskToTidy();
+  Announce();
+}
+
+void ZoneManager::TidyData() {
+  MutexLock lock(mutex_);
+  pool_.demand().TidyData();
+  Announce();
+}
+
+bool ZoneManager::FinishActive(ZoneId zone) {
+  MutexLock lock(mutex_);
+  const bool finishes = pool_.FinishActive(zone);
+  Announce();
+  return finishes;
+}
+
+ZonePin ZoneManager::PinVictim(ZoneId zone) {
+  if (zone.value >= setup_.geometry.zone_count) return {};
+  MutexLock lock(mutex_);
+  const ZonePhase phase = pool_.Zone(zone).phase;
+  if (phase == ZonePhase::kEmpty || phase == ZonePhase::kDead) return {};
+  pool_.Pin(zone);
+  return ZonePin(this, zone);
+}
+
+// --- inspection ---
+
 Status ZoneManager::health() const {
-  MutexLock lock(shared_.mutex);
-  return shared_.pool.live().health();
+  MutexLock lock(mutex_);
+  return pool_.health();
 }
 
 SpaceReport ZoneManager::Space() const {
-  MutexLock lock(shared_.mutex);
-  return shared_.pool.Space();
+  MutexLock lock(mutex_);
+  return pool_.Space();
 }
 
 ZoneStatus ZoneManager::Zone(ZoneId zone) const {
-  MutexLock lock(shared_.mutex);
-  return shared_.pool.Zone(zone);
+  MutexLock lock(mutex_);
+  return pool_.Zone(zone);
 }
 
 std::vector<ZoneStatus> ZoneManager::Zones() const {
-  MutexLock lock(shared_.mutex);
-  return shared_.pool.Zones();
+  MutexLock lock(mutex_);
+  return pool_.Zones();
 }
 
 std::vector<std::string> ZoneManager::Check() const {
-  MutexLock lock(shared_.mutex);
-  return shared_.pool.state().Check();
+  MutexLock lock(mutex_);
+  return pool_.Check();
 }
 
 std::uint64_t ZoneManager::table_visits() const {
-  MutexLock lock(shared_.mutex);
-  return shared_.pool.state().table.visits();
+  MutexLock lock(mutex_);
+  return pool_.table().visits();
 }
 
 }  // namespace zenfs

@@ -17,11 +17,11 @@ TEST(ZoneManagerTest, AVictimThatDiedMeanwhileIsNotPinned) {
   const auto extents = rig.WriteLive(cursor, Lifetime::kLong, 16);
   ASSERT_TRUE(extents);
   const ZoneId zone = rig.ZoneOf(extents->front());
-  EXPECT_TRUE(rig.zones->reclaim().PinVictim(zone).valid());
+  EXPECT_TRUE(rig.zones->PinVictim(zone).valid());
   cursor = SinkCursor();
   rig.zones->RemoveLive(*extents);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
-  const ZonePin pin = rig.zones->reclaim().PinVictim(zone);
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
+  const ZonePin pin = rig.zones->PinVictim(zone);
   EXPECT_FALSE(pin.valid());
   rig.ExpectSound();
 }
@@ -44,7 +44,7 @@ TEST(ZoneManagerTest, MetadataZonesAreNeverGivenToDataOrLog) {
   ZoneTestRig rig(TestGeometry(6, 4));
   rig.Mount(2);
   SinkCursor cursor;
-  const auto zone = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  const auto zone = rig.zones->AllocateLogZone(ZoneTestRig::Soon());
   ASSERT_TRUE(zone);
   EXPECT_GE(zone->value, 2U);
   const auto extents = rig.WriteLive(cursor, Lifetime::kShort, 12);
@@ -84,10 +84,10 @@ TEST(ZoneManagerTest, ZoneIsResetAfterItsLastPinIsDropped) {
   ZonePin copy = pin;
   rig.zones->RemoveLive(*extents);
   pin = ZonePin();
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 0U);
   copy = ZonePin();
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 1U);
   EXPECT_EQ(rig.StatusOf(rig.ZoneOf(extents->front())).phase, ZonePhase::kEmpty);
 }
@@ -131,9 +131,9 @@ TEST(ZoneManagerTest, StopWakesAWaiterWithShutdown) {
   ZoneTestRig rig(TestGeometry(4, 8, 5));
   rig.Mount();
   ZoneClaim mine;
-  auto writer = rig.zones->AcquireData(mine, Lifetime::kShort, ZoneTestRig::Soon());
+  auto writer = rig.zones->AllocateData(mine, Lifetime::kShort, ZoneTestRig::Soon());
   ZoneClaim other;
-  auto second = rig.zones->AcquireData(other, Lifetime::kShort, ZoneTestRig::Soon());
+  auto second = rig.zones->AllocateData(other, Lifetime::kShort, ZoneTestRig::Soon());
   ASSERT_TRUE(writer && second);
   Code code = Code::kIo;
   Thread waiter("waiter", [&] {
@@ -149,14 +149,14 @@ TEST(ZoneManagerTest, StopWakesAWaiterWithShutdown) {
 TEST(ZoneManagerTest, ReturnedLogZoneThatWasNeverWrittenIsNotReset) {
   ZoneTestRig rig(TestGeometry(4, 8));
   rig.Mount();
-  const auto untouched = rig.zones->LendLogZone(ZoneTestRig::Soon());
-  const auto written = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  const auto untouched = rig.zones->AllocateLogZone(ZoneTestRig::Soon());
+  const auto written = rig.zones->AllocateLogZone(ZoneTestRig::Soon());
   ASSERT_TRUE(untouched && written);
   EXPECT_EQ(rig.zones->Space().log, 16 * kTestBlock);
   ASSERT_TRUE(rig.device.Write(rig.device.geometry().ZoneStart(*written), rig.Bytes(1)).ok());
-  rig.zones->ReturnLogZone(*untouched);
-  rig.zones->ReturnLogZone(*written);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  rig.zones->ReleaseLogZone(*untouched);
+  rig.zones->ReleaseLogZone(*written);
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 1U);
   EXPECT_EQ(rig.zones->Space().free, 32 * kTestBlock);
   rig.ExpectSound();
@@ -194,7 +194,7 @@ TEST(ZoneManagerTest, ZonesThatWereNotAdoptedAreResetAfterAMount) {
   cursor = {};
   rig.Mount();
   EXPECT_EQ(rig.zones->Space().free, 64 * kTestBlock);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 0U);
   rig.ExpectSound();
 }
@@ -209,7 +209,7 @@ TEST(ZoneManagerTest, NoZoneIsOpenedWhileZonesOfTheLastMountHoldAllSlots) {
   SinkCursor cursor;
   ASSERT_TRUE(rig.WriteLive(cursor, Lifetime::kShort, 4));  // the device would refuse one more active zone
   EXPECT_LE(rig.ActiveOnDevice(), 6U);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 1U);
 }
 
@@ -224,7 +224,7 @@ TEST(ZoneManagerTest, LiveActiveZonesBeyondThePlanAreFinished) {
   rig.Create();
   for (const Extent& extent : extents) rig.zones->AdoptExtent(extent, Lifetime::kLong);
   ASSERT_TRUE(rig.zones->Start().ok());
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 2U);
   EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kActive);  // the zones with the most room are kept
   EXPECT_EQ(rig.StatusOf(ZoneId(3)).phase, ZonePhase::kFull);
@@ -259,9 +259,9 @@ TEST(ZoneManagerTest, ReadOnlyManagerChangesNothing) {
   ASSERT_TRUE(zones);
   ASSERT_TRUE((*zones)->Start().ok());
   ZoneClaim claim;
-  EXPECT_EQ((*zones)->AcquireData(claim, Lifetime::kShort, ZoneTestRig::Soon()).error().code(),
+  EXPECT_EQ((*zones)->AllocateData(claim, Lifetime::kShort, ZoneTestRig::Soon()).error().code(),
             Code::kReadOnly);
-  ASSERT_TRUE((*zones)->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE((*zones)->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.device.count(Command::kReset), 0U);
 }
 
@@ -277,7 +277,7 @@ TEST(ZoneManagerTest, MisalignedOrTooLongWriteIsRefused) {
   ZoneTestRig rig(TestGeometry(8, 8));
   rig.Mount();
   ZoneClaim claim;
-  auto writer = rig.zones->AcquireData(claim, Lifetime::kShort, ZoneTestRig::Soon());
+  auto writer = rig.zones->AllocateData(claim, Lifetime::kShort, ZoneTestRig::Soon());
   ASSERT_TRUE(writer);
   const std::vector<ByteView> odd{rig.Bytes(1).first(100)};
   const std::vector<ByteView> longer{rig.Bytes(9)};
@@ -308,11 +308,11 @@ TEST(ZoneManagerTest, RemovingMoreThanIsLiveStopsAllWrites) {
   const auto placed = rig.Write(cursor, Lifetime::kMedium, 1);
   ASSERT_FALSE(placed);
   EXPECT_EQ(placed.error().code(), Code::kCorruption);
-  const auto lent = rig.zones->LendLogZone(ZoneTestRig::Soon());
+  const auto lent = rig.zones->AllocateLogZone(ZoneTestRig::Soon());
   ASSERT_FALSE(lent);
   EXPECT_EQ(lent.error().code(), Code::kCorruption);
   // The zone is not reset, because it may contain live data.
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.StatusOf(zone).written, 4 * kTestBlock);
   rig.ExpectSound();
 }

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "zone/zone_pool_bench.h"
+#include "zone/zone_pool_test_rig.h"
 
 namespace zenfs::zone_pool_test {
 namespace {
@@ -15,7 +15,7 @@ TEST(ZonePoolTest, FilesOfOneLifetimeFillOneZoneAfterTheOther) {
   PoolBench bench(8, {.data = 4, .open_data = 4});
   ClaimState a, b;
   const ZoneId first = ZoneAt(bench.Write(a, Lifetime::kMedium, 4));
-  bench.pool.data().Unclaim(a);
+  bench.pool.ReleaseClaim(a);
   EXPECT_EQ(ZoneAt(bench.Write(b, Lifetime::kMedium, 4)), first);
 }
 
@@ -23,9 +23,9 @@ TEST(ZonePoolTest, EachLifetimeGetsItsOwnZoneWhileSlotsAreFree) {
   PoolBench bench(8, {.data = 3, .open_data = 3});
   ClaimState a, b, c;
   const ZoneId medium = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
-  bench.pool.data().Unclaim(a);
+  bench.pool.ReleaseClaim(a);
   const ZoneId shorter = ZoneAt(bench.Write(b, Lifetime::kShort, 1));
-  bench.pool.data().Unclaim(b);
+  bench.pool.ReleaseClaim(b);
   const ZoneId extreme = ZoneAt(bench.Write(c, Lifetime::kExtreme, 1));
   EXPECT_NE(medium, shorter);
   EXPECT_NE(extreme, medium);
@@ -50,7 +50,7 @@ TEST(ZonePoolTest, UnclaimedZoneWithAcceptableMatchIsPreferredToAClaimedOne) {
   ClaimState a, b, c;
   const ZoneId claimed = ZoneAt(bench.Write(a, Lifetime::kMedium, 1));
   const ZoneId shorter = ZoneAt(bench.Write(b, Lifetime::kShort, 1));
-  bench.pool.data().Unclaim(b);
+  bench.pool.ReleaseClaim(b);
   EXPECT_NE(claimed, shorter);
   EXPECT_EQ(ZoneAt(bench.Write(c, Lifetime::kMedium, 1)), shorter);
 }
@@ -60,7 +60,7 @@ TEST(ZonePoolTest, ClaimedZoneIsPreferredToAPoorMatch) {
   ClaimState a, b, c;
   const ZoneId shorter = ZoneAt(bench.Write(a, Lifetime::kShort, 1));
   ZoneAt(bench.Write(b, Lifetime::kExtreme, 1));
-  bench.pool.data().Unclaim(b);
+  bench.pool.ReleaseClaim(b);
   EXPECT_EQ(ZoneAt(bench.Write(c, Lifetime::kShort, 1)), shorter);
 }
 
@@ -75,10 +75,10 @@ TEST(ZonePoolTest, WriteWaitsForItsBusyClaimedZone) {
   PoolBench bench(8, {.data = 3, .open_data = 3});
   ClaimState a;
   bench.Write(a, Lifetime::kShort, 1);
-  const TakenZone mine = bench.Take(a, Lifetime::kShort);
-  ASSERT_EQ(mine.outcome, TakeOutcome::kTaken);
-  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, TakeOutcome::kWait);
-  bench.pool.data().EndWriter(mine.zone);
+  const ZoneAllocation mine = bench.Take(a, Lifetime::kShort);
+  ASSERT_EQ(mine.outcome, AllocationOutcome::kAllocated);
+  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, AllocationOutcome::kWait);
+  bench.pool.ReleaseWriter(mine.zone);
   EXPECT_EQ(bench.Take(a, Lifetime::kShort).zone, mine.zone);
 }
 
@@ -87,11 +87,11 @@ TEST(ZonePoolTest, DataDoesNotGetTheReserveOfTheLog) {
   ClaimState a;
   bench.Write(a, Lifetime::kShort, kBlocksAZone);
   bench.Write(a, Lifetime::kShort, kBlocksAZone);
-  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, TakeOutcome::kNoSpace);
+  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, AllocationOutcome::kNoSpace);
   EXPECT_EQ(bench.pool.Space().free, 0U);
-  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
-  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kTaken);
-  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kNoSpace);
+  EXPECT_EQ(bench.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kAllocated);
+  EXPECT_EQ(bench.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kAllocated);
+  EXPECT_EQ(bench.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kNoSpace);
 }
 
 // S1 of docs/internals/failures.md.
@@ -101,28 +101,28 @@ TEST(ZonePoolTest, HalfEmptyZoneOfAnotherLifetimeIsUsedBeforeNoSpace) {
   bench.Write(a, Lifetime::kExtreme, kBlocksAZone / 2);
   bench.Write(b, Lifetime::kShort, kBlocksAZone);
   EXPECT_EQ(bench.Write(c, Lifetime::kShort, kBlocksAZone).length, kBlocksAZone / 2 * kBlock);
-  EXPECT_EQ(bench.Take(c, Lifetime::kShort).outcome, TakeOutcome::kNoSpace);
+  EXPECT_EQ(bench.Take(c, Lifetime::kShort).outcome, AllocationOutcome::kNoSpace);
 }
 
 TEST(ZonePoolTest, DeadZoneMoreThanHalfWrittenIsResetAtOnce) {
   PoolBench bench(4, {.data = 1, .open_data = 1});
   ClaimState a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone / 2 + 1);
-  bench.pool.live().Remove({{extent}});
-  EXPECT_TRUE(!bench.pool.state().jobs.empty());
-  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, TakeOutcome::kWait);  // for the only slot
+  bench.pool.RemoveLive({{extent}});
+  EXPECT_TRUE(!bench.pool.jobs().empty());
+  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, AllocationOutcome::kWait);  // for the only slot
   bench.RunJobs();
-  EXPECT_EQ(bench.pool.state().slots.used(), 0U);
-  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(bench.pool.slots().used(), 0U);
+  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, AllocationOutcome::kAllocated);
 }
 
 TEST(ZonePoolTest, DeadZoneThatIsHardlyWrittenTakesAnyLifetime) {
   PoolBench bench(4, {.data = 4, .open_data = 4});
   ClaimState a, b;
   const Extent extent = bench.Write(a, Lifetime::kShort, 2);
-  bench.pool.live().Remove({{extent}});
-  bench.pool.data().Unclaim(a);
-  EXPECT_FALSE(!bench.pool.state().jobs.empty());
+  bench.pool.RemoveLive({{extent}});
+  bench.pool.ReleaseClaim(a);
+  EXPECT_FALSE(!bench.pool.jobs().empty());
   EXPECT_EQ(ZoneAt(bench.Write(b, Lifetime::kExtreme, 1)), ZoneAt(extent));
   EXPECT_EQ(bench.pool.Zones()[ZoneAt(extent).value].lifetime, Lifetime::kExtreme);
 }
@@ -131,13 +131,13 @@ TEST(ZonePoolTest, PinnedDeadZoneIsResetAfterItsLastPinIsDropped) {
   PoolBench bench(4, {.data = 1, .open_data = 1});
   ClaimState a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone);
-  bench.pool.live().Pin(ZoneAt(extent));
-  bench.pool.live().Pin(ZoneAt(extent));
-  bench.pool.live().Remove({{extent}});
-  bench.pool.live().Unpin(ZoneAt(extent));
-  EXPECT_FALSE(!bench.pool.state().jobs.empty());
-  bench.pool.live().Unpin(ZoneAt(extent));
-  EXPECT_TRUE(!bench.pool.state().jobs.empty());
+  bench.pool.Pin(ZoneAt(extent));
+  bench.pool.Pin(ZoneAt(extent));
+  bench.pool.RemoveLive({{extent}});
+  bench.pool.Unpin(ZoneAt(extent));
+  EXPECT_FALSE(!bench.pool.jobs().empty());
+  bench.pool.Unpin(ZoneAt(extent));
+  EXPECT_TRUE(!bench.pool.jobs().empty());
 }
 
 // The reset of a dead active zone removes its room. The rest may be no more than the headroom.
@@ -147,60 +147,60 @@ TEST(ZonePoolTest, NoZoneIsGrantedWithoutRoom) {
   bench.Write(a, Lifetime::kShort, 12);
   const Extent dead = bench.Write(b, Lifetime::kMedium, 4);
   bench.Write(c, Lifetime::kLong, 4);
-  bench.pool.data().Unclaim(b);
-  bench.pool.live().Remove({{dead}});
-  const TakenZone taken = bench.Take(d, Lifetime::kExtreme);
-  EXPECT_EQ(taken.outcome, TakeOutcome::kWaitForReclaim) << "room " << taken.room;
-  EXPECT_TRUE(!bench.pool.state().jobs.empty());
-  EXPECT_EQ(bench.pool.state().Check(), std::vector<std::string>{});
+  bench.pool.ReleaseClaim(b);
+  bench.pool.RemoveLive({{dead}});
+  const ZoneAllocation taken = bench.Take(d, Lifetime::kExtreme);
+  EXPECT_EQ(taken.outcome, AllocationOutcome::kWaitForReclaim) << "room " << taken.room;
+  EXPECT_TRUE(!bench.pool.jobs().empty());
+  EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
 
 TEST(ZonePoolTest, ZonePinnedWhileItsResetIsQueuedIsKept) {
   PoolBench bench(4, {.data = 2, .open_data = 2});
   ClaimState a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone - 1);
-  bench.pool.live().Remove({{extent}});
-  ASSERT_TRUE(!bench.pool.state().jobs.empty());
-  bench.pool.live().Pin(ZoneAt(extent));
-  EXPECT_FALSE(bench.pool.phases().NextJob());
-  EXPECT_EQ(bench.pool.state().Check(), std::vector<std::string>{});
-  bench.pool.live().Unpin(ZoneAt(extent));
-  EXPECT_TRUE(bench.pool.phases().NextJob());
+  bench.pool.RemoveLive({{extent}});
+  ASSERT_TRUE(!bench.pool.jobs().empty());
+  bench.pool.Pin(ZoneAt(extent));
+  EXPECT_FALSE(bench.pool.NextJob());
+  EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
+  bench.pool.Unpin(ZoneAt(extent));
+  EXPECT_TRUE(bench.pool.NextJob());
 }
 
 TEST(ZonePoolTest, RemovingMoreThanIsLivePreventsTheReset) {
   PoolBench bench(4, {.data = 2, .open_data = 2});
   ClaimState a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone);
-  bench.pool.live().Remove({{extent, extent}});
+  bench.pool.RemoveLive({{extent, extent}});
   EXPECT_EQ(bench.pool.Zones()[ZoneAt(extent).value].live, 0U);
-  bench.pool.live().Pin(ZoneAt(extent));
-  bench.pool.live().Unpin(ZoneAt(extent));
+  bench.pool.Pin(ZoneAt(extent));
+  bench.pool.Unpin(ZoneAt(extent));
   // The first removal queued a reset; the second removes bytes that are not live, which cancels it.
-  EXPECT_FALSE(bench.pool.phases().NextJob());
+  EXPECT_FALSE(bench.pool.NextJob());
 }
 
 TEST(ZonePoolTest, FailedResetRetiresTheZoneAndFreesItsSlot) {
   PoolBench bench(4, {.data = 1, .open_data = 1});
   ClaimState a;
   const Extent extent = bench.Write(a, Lifetime::kShort, kBlocksAZone - 1);
-  bench.pool.live().Remove({{extent}});
+  bench.pool.RemoveLive({{extent}});
   bench.RunJobs(false);
   EXPECT_EQ(bench.pool.Zones()[ZoneAt(extent).value].phase, ZonePhase::kRetired);
-  EXPECT_EQ(bench.pool.state().slots.used(), 0U);
-  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, TakeOutcome::kTaken);
-  EXPECT_EQ(bench.pool.state().Check(), std::vector<std::string>{});
+  EXPECT_EQ(bench.pool.slots().used(), 0U);
+  EXPECT_EQ(bench.Take(a, Lifetime::kShort).outcome, AllocationOutcome::kAllocated);
+  EXPECT_EQ(bench.pool.Check(), std::vector<std::string>{});
 }
 
 TEST(ZonePoolTest, LogZoneReturnedWhilePinnedFreesItsSlot) {
   PoolBench bench(4, {.data = 1, .open_data = 1});
-  const ZoneId zone = bench.pool.log().Take(LogLoan::kNow).zone;
-  bench.pool.live().Pin(zone);
-  bench.pool.log().Return(zone);
+  const ZoneId zone = bench.pool.AllocateLogZone(LogZonePurpose::kNow).zone;
+  bench.pool.Pin(zone);
+  bench.pool.ReleaseLogZone(zone);
   bench.RunJobs();
-  EXPECT_EQ(bench.pool.state().slots.used(), 0U);
+  EXPECT_EQ(bench.pool.slots().used(), 0U);
   EXPECT_EQ(bench.pool.Zones()[zone.value].phase, ZonePhase::kFull);
-  bench.pool.live().Unpin(zone);
+  bench.pool.Unpin(zone);
   bench.RunJobs();
   EXPECT_EQ(bench.pool.Zones()[zone.value].phase, ZonePhase::kEmpty);
 }
@@ -208,16 +208,16 @@ TEST(ZonePoolTest, LogZoneReturnedWhilePinnedFreesItsSlot) {
 // Zone accesses of 100 creations and deletions of a file.
 std::uint64_t VisitsOfOneLife(std::uint32_t zones) {
   PoolBench bench(zones, {.data = 4, .open_data = 4}, 2);
-  const std::uint64_t before = bench.pool.state().table.visits();
+  const std::uint64_t before = bench.pool.table().visits();
   for (int i = 0; i < 100; ++i) {
     ClaimState claim;
     const Extent extent = bench.Write(claim, Lifetime::kShort, 3);
-    bench.pool.data().Unclaim(claim);
-    bench.pool.live().Remove({{extent}});
+    bench.pool.ReleaseClaim(claim);
+    bench.pool.RemoveLive({{extent}});
     bench.RunJobs();
     IgnoreError(Result<int>(static_cast<int>(bench.pool.Space().free >> 40)));
   }
-  return bench.pool.state().table.visits() - before;
+  return bench.pool.table().visits() - before;
 }
 
 // P2 of docs/internals/failures.md.
@@ -239,19 +239,19 @@ class RandomFiles {
     File& file = files_[*rc::gen::inRange<std::size_t>(0, files_.size())];
     switch (*rc::gen::inRange(0, 8)) {
       case 0:
-        bench_.pool.live().Remove(file.extents);
+        bench_.pool.RemoveLive(file.extents);
         file.extents.clear();
         break;
-      case 1: bench_.pool.data().Unclaim(file.claim); break;
+      case 1: bench_.pool.ReleaseClaim(file.claim); break;
       case 2: bench_.RunJobs(*rc::gen::inRange(0, 20) != 0); break;
       case 3:
         if (file.extents.empty()) break;
         pins_.push_back(ZoneAt(file.extents.front()));
-        bench_.pool.live().Pin(pins_.back());
+        bench_.pool.Pin(pins_.back());
         break;
       case 4:
         if (pins_.empty()) break;
-        bench_.pool.live().Unpin(pins_.back());
+        bench_.pool.Unpin(pins_.back());
         pins_.pop_back();
         break;
       default: Write(file);
@@ -259,8 +259,8 @@ class RandomFiles {
   }
 
   void Check() const {
-    RC_ASSERT(bench_.pool.state().Check() == std::vector<std::string>{});
-    RC_ASSERT(bench_.pool.state().slots.used() <= slots_);
+    RC_ASSERT(bench_.pool.Check() == std::vector<std::string>{});
+    RC_ASSERT(bench_.pool.slots().used() <= slots_);
     const SpaceReport sum = bench_.pool.Space();
     RC_ASSERT(sum.total == sum.log + sum.reclaim + sum.live + sum.garbage + sum.free + sum.lost);
     RC_ASSERT(sum.total == bench_.pool.Zones().size() * kBlocksAZone * kBlock);
@@ -275,9 +275,9 @@ class RandomFiles {
 
   void Write(File& file) {
     const std::uint64_t free_before = bench_.pool.Space().free;
-    const TakenZone taken = bench_.Take(file.claim, file.lifetime);
-    if (taken.outcome != TakeOutcome::kTaken) {
-      if (taken.outcome == TakeOutcome::kNoSpace) RC_ASSERT(free_before == 0U);
+    const ZoneAllocation taken = bench_.Take(file.claim, file.lifetime);
+    if (taken.outcome != AllocationOutcome::kAllocated) {
+      if (taken.outcome == AllocationOutcome::kNoSpace) RC_ASSERT(free_before == 0U);
       return;
     }
     RC_ASSERT(taken.room > 0U);
@@ -289,10 +289,10 @@ class RandomFiles {
         std::min(taken.room, kBlock * *rc::gen::inRange<std::uint64_t>(1, kBlocksAZone + 1));
     file.extents.push_back(
         {0, DeviceOffset(taken.zone.value * kBlocksAZone * kBlock + taken.written), bytes});
-    bench_.pool.data().Wrote(taken.zone, bytes);
-    bench_.pool.data().EndWriter(taken.zone);
-    bench_.pool.live().Add({{file.extents.back()}});
-    bench_.pool.live().Unpin(taken.zone);
+    bench_.pool.Wrote(taken.zone, bytes);
+    bench_.pool.ReleaseWriter(taken.zone);
+    bench_.pool.AddLive({{file.extents.back()}});
+    bench_.pool.Unpin(taken.zone);
   }
 
   void FailWrite(ZoneId zone) {
@@ -300,8 +300,8 @@ class RandomFiles {
     info.id = zone;
     info.condition =
         *rc::gen::element(ZoneCondition::kFull, ZoneCondition::kReadOnly, ZoneCondition::kImplicitlyOpen);
-    IgnoreError(Result<Code>(bench_.pool.data().WriteFailed(zone, Code::kIo, info, SteadyTime{})));
-    bench_.pool.data().EndWriter(zone);
+    IgnoreError(Result<Code>(bench_.pool.WriteFailed(zone, Code::kIo, info, SteadyTime{})));
+    bench_.pool.ReleaseWriter(zone);
   }
 
   const std::uint32_t slots_ = *rc::gen::inRange<std::uint32_t>(1, 5);
@@ -331,9 +331,9 @@ TEST(ZonePoolTest, OnlyAMountTakesTheSpareOfALogWithSyncBlocks) {
   for (ClaimState& claim : claims) bench.Write(claim, Lifetime::kLong, PoolBench::kBlocksAZone);
   EXPECT_EQ(bench.pool.Space().free, 0u);
   ClaimState one_more;
-  EXPECT_EQ(bench.Take(one_more, Lifetime::kLong).outcome, TakeOutcome::kNoSpace);
-  EXPECT_EQ(bench.pool.log().Take(LogLoan::kNow).outcome, TakeOutcome::kNoSpace);
-  EXPECT_EQ(bench.pool.log().Take(LogLoan::kBorrow).outcome, TakeOutcome::kTaken);
+  EXPECT_EQ(bench.Take(one_more, Lifetime::kLong).outcome, AllocationOutcome::kNoSpace);
+  EXPECT_EQ(bench.pool.AllocateLogZone(LogZonePurpose::kNow).outcome, AllocationOutcome::kNoSpace);
+  EXPECT_EQ(bench.pool.AllocateLogZone(LogZonePurpose::kMount).outcome, AllocationOutcome::kAllocated);
 }
 
 }  // namespace

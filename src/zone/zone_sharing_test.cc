@@ -51,7 +51,7 @@ void WriteFromThreads(ZoneTestRig& rig, int threads, int files_a_thread, int rou
     }
   }
   EXPECT_EQ(failed, 0);
-  ASSERT_TRUE(rig.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   rig.ExpectSound();
   EXPECT_EQ(rig.zones->Space().live, 0U);
   EXPECT_EQ(rig.zones->Space().garbage, 0U);

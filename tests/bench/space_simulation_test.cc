@@ -38,7 +38,7 @@ TEST_P(EveryWorkload, BytesWrittenAreLiveDeadOrFreed) {
       EXPECT_EQ(space.lost, 0u);
     }
     EXPECT_GT(zones->counts().zones_copied, 0u);
-    EXPECT_EQ(zones->pool().state().Check(), std::vector<std::string>{});
+    EXPECT_EQ(zones->pool().Check(), std::vector<std::string>{});
   }
 }
 

@@ -150,7 +150,7 @@ MUTATIONS = (
     Mutation("dead-log-zone-unnamed", "a check names each log that may have lost its end", "src/volume/log_losses.cc",
              "  return !state.buffer_place().empty() || log.open_window.has_value() ||\n",
              "  static_cast<void>(state);\n  return log.open_window.has_value() ||\n"),
-    Mutation("spare-used", "a mount finds a zone for the frames of sync blocks", "src/zone/zone_pool_parts.cc",
+    Mutation("spare-used", "a mount finds a zone for the frames of sync blocks", "src/zone/zone_pool.cc",
              "  share.spare = ", "  share.spare = true ? 0 : "),
     Mutation("cleaned-without-comparing", "bytes that are read to be written again fit their checksum",
              "src/reclaim/zone_mover.cc", "FramedFile::Frames::kVerified", "FramedFile::Frames::kAsTheyAre"),

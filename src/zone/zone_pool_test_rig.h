@@ -19,7 +19,7 @@ struct PoolBench {
       : PoolBench(GeometryOf(zones), plan, {.needs = log_needs, .least = log_needs}, headroom) {}
   PoolBench(const Geometry& geometry, SlotPlan plan, EmptyZones::LogShare log, std::uint64_t headroom)
       : pool(Make(geometry, plan, log, headroom)) {
-    pool.phases().Start();
+    pool.Start();
   }
   static Geometry GeometryOf(std::uint32_t zones) {
     Geometry geometry;
@@ -42,30 +42,30 @@ struct PoolBench {
         report, {});
   }
 
-  TakenZone Take(ClaimState& claim, Lifetime lifetime) {
-    return pool.data().Take(claim, lifetime, WritePurpose::kData, SteadyTime{});
+  ZoneAllocation Take(ClaimState& claim, Lifetime lifetime) {
+    return pool.AllocateData(claim, lifetime, WritePurpose::kData, SteadyTime{});
   }
   // Takes a zone, writes and commits up to `blocks` blocks, and returns the extent.
   Extent Write(ClaimState& claim, Lifetime lifetime, std::uint64_t blocks) {
-    const TakenZone taken = Take(claim, lifetime);
-    EXPECT_EQ(taken.outcome, TakeOutcome::kTaken);
+    const ZoneAllocation taken = Take(claim, lifetime);
+    EXPECT_EQ(taken.outcome, AllocationOutcome::kAllocated);
     const std::uint64_t bytes = std::min(taken.room, blocks * kBlock);
     const Extent extent{0, DeviceOffset(taken.zone.value * kBlocksAZone * kBlock + taken.written), bytes};
-    pool.data().Wrote(taken.zone, bytes);
-    pool.data().EndWriter(taken.zone);
-    pool.live().Add({{extent}});
-    pool.live().Unpin(taken.zone);
+    pool.Wrote(taken.zone, bytes);
+    pool.ReleaseWriter(taken.zone);
+    pool.AddLive({{extent}});
+    pool.Unpin(taken.zone);
     return extent;
   }
   void RunJobs(bool ok = true) {
-    while (const auto job = pool.phases().NextJob()) {
+    while (const auto job = pool.NextJob()) {
       ZoneInfo info;
       info.id = job->zone;
       info.capacity = kBlocksAZone * kBlock;
       info.condition = !ok                                   ? ZoneCondition::kReadOnly
                        : job->kind == ZoneJob::Kind::kFinish ? ZoneCondition::kFull
                                                              : ZoneCondition::kEmpty;
-      pool.phases().JobDone(*job, {ok, info});
+      pool.JobDone(*job, {ok, info});
     }
   }
 

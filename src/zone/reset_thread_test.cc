@@ -1,15 +1,15 @@
 // The pauses between resets.
-#include "zone/zone_operations.h"
+#include "zone/zone_manager.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 
 #include "base/sync_point.h"
-#include "zone/zone_pool_bench.h"
+#include "zone/zone_pool_test_rig.h"
 #include "zone/zone_test_rig.h"
 
-namespace zenfs::zone_operations_test {
+namespace zenfs::reset_thread_test {
 namespace {
 
 using Command = FaultyDevice::Command;
@@ -48,14 +48,14 @@ TEST_F(Pauses, ResetsUnderWritesHavePausesUntilSomebodyWaits) {
   pauses.wait(false);
   EXPECT_LE(Resets(), 2U);
   // Twenty pauses are 4 s.
-  EXPECT_TRUE(rig_.zones->operations().Drain(Deadline::After(std::chrono::seconds(3))).ok());
+  EXPECT_TRUE(rig_.zones->DrainResets(Deadline::After(std::chrono::seconds(3))).ok());
   EXPECT_EQ(Resets(), kDead);
 }
 
 TEST_F(Pauses, WithoutWritesThereIsNone) {
   const SyncPoint::Scope scope([&](std::string_view name) { EXPECT_NE(name, "zone.operations.pause"); });
   rig_.device.Release();
-  EXPECT_TRUE(rig_.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  EXPECT_TRUE(rig_.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(Resets(), kDead);
 }
 
@@ -76,7 +76,7 @@ class Rests : public testing::Test {
 
   Rests() {
     rig_.Create();
-    rig_.zones->operations().SetReaders(&readers_);
+    rig_.zones->SetReaders(&readers_);
     EXPECT_TRUE(rig_.zones->Start().ok());
   }
   ~Rests() override { rig_.zones->Stop(); }
@@ -105,13 +105,13 @@ TEST_F(Rests, AZoneThatIsReadRestsAndTheOthersAreResetAndCounted) {
   Kill();
   EXPECT_EQ(Resets(), kDead - 1);
   EXPECT_EQ(readers_.resets, kDead - 1);
-  EXPECT_TRUE(rig_.zones->operations().Drain(Deadline::After(std::chrono::seconds(10))).ok());
+  EXPECT_TRUE(rig_.zones->DrainResets(Deadline::After(std::chrono::seconds(10))).ok());
   EXPECT_EQ(Resets(), kDead);
   rig_.ExpectSound();
 }
 
 TEST_F(Rests, AZoneOfTheLogRestsWithoutASlot) {
-  const auto zone = rig_.zones->LendLogZone(ZoneTestRig::Soon());
+  const auto zone = rig_.zones->AllocateLogZone(ZoneTestRig::Soon());
   ASSERT_TRUE(zone);
   AlignedBuffer block(kTestBlock);
   block.Resize(kTestBlock);
@@ -124,13 +124,13 @@ TEST_F(Rests, AZoneOfTheLogRestsWithoutASlot) {
       rests = true;
       rests.notify_all();
     });
-    rig_.zones->ReturnLogZone(*zone);
+    rig_.zones->ReleaseLogZone(*zone);
     rests.wait(false);
   }
   EXPECT_EQ(Resets(), 0U);
   EXPECT_EQ(rig_.ActiveOnDevice(), 0U);
   rig_.ExpectSound();
-  EXPECT_TRUE(rig_.zones->operations().Drain(ZoneTestRig::Soon()).ok());
+  EXPECT_TRUE(rig_.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(Resets(), 1U);
   rig_.ExpectSound();
 }
@@ -164,16 +164,16 @@ class ResetsCanWait : public testing::Test {
     std::vector<Extent> dead;
     for (int i = 0; i < 4; ++i)
       dead.push_back(bench_.Write(claim, Lifetime::kShort, PoolBench::kBlocksAZone));
-    bench_.pool.live().Remove(dead);
-    const auto job = bench_.pool.phases().NextJob();
+    bench_.pool.RemoveLive(dead);
+    const auto job = bench_.pool.NextJob();
     bench_.Write(claim_, Lifetime::kShort, 1);
     ZoneInfo empty;
     empty.id = job->zone;
     empty.capacity = PoolBench::kBlocksAZone * PoolBench::kBlock;
     empty.condition = ZoneCondition::kEmpty;
-    bench_.pool.phases().JobDone(*job, {true, empty});
+    bench_.pool.JobDone(*job, {true, empty});
   }
-  bool Can() { return bench_.pool.phases().ResetsCanWait(); }
+  bool Can() { return bench_.pool.ResetsCanWait(); }
 
   PoolBench bench_{12, {.data = 4, .open_data = 4}};
   ClaimState claim_;
@@ -190,18 +190,18 @@ TEST_F(ResetsCanWait, WhileMoreThanAFewZonesAreEmpty) {
 
 TEST_F(ResetsCanWait, NotIfAFinishIsQueued) {
   ASSERT_TRUE(Can());
-  ASSERT_TRUE(bench_.pool.phases().FinishActive(claim_.zone));
+  ASSERT_TRUE(bench_.pool.FinishActive(claim_.zone));
   EXPECT_FALSE(Can());
 }
 
 TEST_F(ResetsCanWait, NotIfADeadZoneHoldsASlot) {
   ClaimState other;
   const Extent extent = bench_.Write(other, Lifetime::kLong, PoolBench::kBlocksAZone - 1);
-  bench_.pool.data().Unclaim(other);
+  bench_.pool.ReleaseClaim(other);
   ASSERT_TRUE(Can());
-  bench_.pool.live().Remove({{extent}});
+  bench_.pool.RemoveLive({{extent}});
   EXPECT_FALSE(Can());
 }
 
 }  // namespace
-}  // namespace zenfs::zone_operations_test
+}  // namespace zenfs::reset_thread_test
