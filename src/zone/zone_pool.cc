@@ -87,6 +87,7 @@ void ZonePool::AdoptReport(std::span<const ZoneInfo> report, std::span<const Zon
 }
 
 void ZonePool::AdoptLogZone(ZoneId zone) {
+  ZENFS_ASSERT(!started_);
   if (!table_.Has(zone)) return;
   table_.Change(zone, [&](ZoneState& z) {
     SlotsOf(zone).Release(z);
@@ -96,6 +97,7 @@ void ZonePool::AdoptLogZone(ZoneId zone) {
 }
 
 void ZonePool::AdoptExtent(const Extent& extent, Lifetime lifetime) {
+  ZENFS_ASSERT(!started_);
   const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
   if (!table_.Has(zone)) return;
   table_.Change(zone, [&](ZoneState& z) {
@@ -108,6 +110,7 @@ void ZonePool::AdoptExtent(const Extent& extent, Lifetime lifetime) {
 }
 
 void ZonePool::Start() {
+  ZENFS_ASSERT(!started_);
   started_ = true;
   std::vector<ZoneId> partly_written;
   for (std::uint32_t i = 0; i < table_.size(); ++i) {
@@ -232,6 +235,7 @@ void ZonePool::Distrust(ZoneId zone, std::uint64_t bytes) {
 }
 
 void ZonePool::Pin(ZoneId zone) {
+  ZENFS_ASSERT(table_.Has(zone));
   table_.Change(zone, [](ZoneState& z) { ++z.pins; });
 }
 
