@@ -223,30 +223,19 @@ TEST(PlainFileChecksumTest, FileThatIsMovedWithUncommittedChangesKeepsItsChecksu
 // TryReplaceCommitted fails while a writer holds the lock, for example while it waits for space. The file keeps its old
 // extents, and its next commit restates them.
 TEST(PlainFileChecksumTest, FileThatIsMovedDuringAWriteKeepsItsChecksums) {
-  class Interrupted final : public ExtentSink {
-   public:
-    Interrupted(std::unique_ptr<ExtentSink> sink, std::function<void()> once)
-        : sink_(std::move(sink)), once_(std::move(once)) {}
-    Result<Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::span<const ByteView> pieces,
-                         Deadline deadline) override {
-      if (const auto interrupt = std::exchange(once_, nullptr)) interrupt();
-      return sink_->Write(cursor, lifetime, pieces, deadline);
-    }
-
-   private:
-    std::unique_ptr<ExtentSink> sink_;
-    std::function<void()> once_;
-  };
   PlainFileRig rig(32, 24);  // each of the moved parts fits one zone
   ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock + 9, 1))).ok());
   ASSERT_TRUE(rig.Sync().ok());
-  bool told = true;
-  rig.zone_rig.sink = std::make_unique<Interrupted>(std::move(rig.zone_rig.sink), [&] {
-    Thread("mover", [&] { told = rig.file->TryReplaceCommitted(rig.Move(14 * kTestBlock)); }).Join();
-  });
-  rig.Reopen();
-  ASSERT_TRUE(rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 2))).ok());
-  EXPECT_FALSE(told);
+  const std::vector<Extent> moved = rig.Move(14 * kTestBlock);
+  FaultyDevice& device = rig.zone_rig.device;
+  device.Hold(FaultyDevice::Command::kWrite);
+  Status appended;
+  Thread writer("writer", [&] { appended = rig.file->Append(AsBytes(Pattern(20 * kTestBlock, 2))); });
+  EXPECT_TRUE(device.WaitUntilHeld(1, ZoneTestRig::Soon()));
+  EXPECT_FALSE(rig.file->TryReplaceCommitted(moved));
+  device.Release();
+  writer.Join();
+  ASSERT_TRUE(appended.ok());
   EXPECT_FALSE(rig.Sync(true).ok());
   ASSERT_TRUE(rig.Sync().ok());
   ExpectAllSummed(rig);

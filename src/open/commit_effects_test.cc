@@ -28,8 +28,7 @@ class CommitEffectsTest : public testing::Test {
     AlignedBuffer buffer(2 * kTestBlock);
     buffer.Resize(2 * kTestBlock);
     const ByteView bytes = buffer.View();
-    auto placed =
-        MakeZoneExtentSink(*rig_.zones)->Write(cursor_, Lifetime::kNotSet, {&bytes, 1}, ZoneTestRig::Soon());
+    auto placed = ExtentSink(*rig_.zones).Write(cursor_, Lifetime::kNotSet, {&bytes, 1}, ZoneTestRig::Soon());
     EXPECT_TRUE(placed.ok());
     pin_ = std::move(placed->pin);
     return {0, placed->place, placed->length};

@@ -79,7 +79,7 @@ class ReclaimerTest : public ::testing::Test {
     zones_ = *ZoneManager::Create(*device_, *plan, *std::move(report),
                                   {.log = {}, .reclaims = true, .headroom = true});
     EXPECT_TRUE(zones_->Start().ok());
-    sink_ = MakeZoneExtentSink(*zones_);
+    sink_ = std::make_unique<ExtentSink>(*zones_);
     memory_ = AlignedBuffer(kBlocks * kTestBlock);
     for (std::uint32_t zone = 0; zone + 1 < kZones; ++zone) {
       for (int half = 0; half < 2; ++half) Fill(half == 0 ? dead_ : live_, kBlocks / 2);

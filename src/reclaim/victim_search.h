@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "reclaim/victim.h"
 #include "zone/reclaim_demand.h"
-#include "zone/space_account.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 

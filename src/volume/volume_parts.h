@@ -68,9 +68,9 @@ struct VolumeParts {
   IdAllocator ids;
   WrittenBytes written;
   const WriteAccounting accounting;
-  const std::unique_ptr<ExtentSink> data_sink;
-  const std::unique_ptr<ExtentSink> copy_sink;      // for copies of live data
-  const std::unique_ptr<ExtentSink> log_copy_sink;  // for copies of frames
+  ExtentSink data_sink;
+  ExtentSink copy_sink;      // for copies of live data
+  ExtentSink log_copy_sink;  // for copies of frames
   LogDrain drain;
   ZoneMover mover;
   Reclaimer reclaimer;

@@ -89,14 +89,14 @@ class Work {
     std::vector<Extent> extents;
     std::vector<ZonePin> pins;
     SinkCursor cursor;
-    const auto sink = MakeZoneExtentSink(*rig_.zones);
+    ExtentSink sink(*rig_.zones);
     AlignedBuffer buffer(range.to - range.from);
     buffer.Resize(range.to - range.from);
     ASSERT_EQ(file.file->Read(range.from, buffer.Span()).value(), buffer.size());
     buffer.PadTo(kTestBlock);
     std::uint64_t at = range.from;
     for (ByteView rest = buffer.View(); !rest.empty();) {
-      auto placed = sink->Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
+      auto placed = sink.Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
       ASSERT_TRUE(placed) << placed.error().ToString();
       extents.push_back({at, placed->place, std::min(placed->length, range.to - at)});
       pins.push_back(std::move(placed->pin));

@@ -32,12 +32,12 @@ Copy CopyOut(WalRig& rig, const FramedFile& file, const CleaningRange& range) {
   buffer.Resize(range.to - range.from);
   EXPECT_EQ(file.Read(range.from, buffer.Span()).value_or(0), buffer.size());
   buffer.PadTo(kTestBlock);
-  const auto sink = MakeZoneExtentSink(*rig.zones);
+  ExtentSink sink(*rig.zones);
   SinkCursor cursor;
   Copy copy;
   std::uint64_t at = range.from;
   for (ByteView rest = buffer.View(); !rest.empty();) {
-    auto placed = sink->Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
+    auto placed = sink.Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
     if (!placed) return {};
     copy.extents.push_back({at, placed->place, std::min(placed->length, range.to - at)});
     copy.pins.push_back(std::move(placed->pin));

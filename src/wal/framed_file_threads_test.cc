@@ -30,13 +30,13 @@ void CleanOldest(WalRig& rig, FramedFile& file, std::atomic<int>& wrong) {
   buffer.Resize(range.to - range.from);
   if (file.Read(range.from, buffer.Span()).value_or(0) != buffer.size()) ++wrong;
   buffer.PadTo(kTestBlock);
-  const auto sink = MakeZoneExtentSink(*rig.zones);
+  ExtentSink sink(*rig.zones);
   SinkCursor cursor;
   std::vector<Extent> extents;
   std::vector<ZonePin> pins;
   std::uint64_t at = range.from;
   for (ByteView rest = buffer.View(); !rest.empty();) {
-    auto placed = sink->Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
+    auto placed = sink.Write(cursor, Lifetime::kNotSet, {&rest, 1}, ZoneTestRig::Soon());
     if (!placed) return;
     extents.push_back({at, placed->place, std::min(placed->length, range.to - at)});
     pins.push_back(std::move(placed->pin));

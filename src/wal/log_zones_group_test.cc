@@ -79,12 +79,12 @@ class LogGroupTest : public testing::Test {
   }
   // Takes all zones but `left` out of the pool.
   void FillDevice(std::uint64_t left) {
-    const auto sink = MakeZoneExtentSink(*rig_->zones);
+    ExtentSink sink(*rig_->zones);
     AlignedBuffer content(kBlocks * kTestBlock);
     content.Resize(kBlocks * kTestBlock);
     const ByteView bytes = content.View();
     for (SinkCursor cursor; rig_->zones->Space().free > left * kBlocks * kTestBlock;) {
-      auto placed = sink->Write(cursor, Lifetime::kLong, {&bytes, 1}, WalRig::Soon());
+      auto placed = sink.Write(cursor, Lifetime::kLong, {&bytes, 1}, WalRig::Soon());
       ASSERT_TRUE(placed) << placed.error().ToString();
       pins_.push_back(std::move(placed->pin));
     }

@@ -32,11 +32,11 @@ class LogZonesOfAFullDevice : public testing::Test {
     zones_.emplace(rig_.device, *manager_, Uuid::Generate(), 1);
     zones_->Add({.zone = zone_, .generation = 1, .salt = 1}, kZone);
     zones_->Start();
-    const auto sink = MakeZoneExtentSink(*manager_);
+    ExtentSink sink(*manager_);
     SinkCursor cursor;
     for (std::uint64_t zones = 0; zones + 2 < kZones; ++zones) {
       const ByteView bytes = rig_.Bytes(kBlocks);
-      const auto placed = sink->Write(cursor, Lifetime::kLong, {&bytes, 1}, ZoneTestRig::Soon());
+      const auto placed = sink.Write(cursor, Lifetime::kLong, {&bytes, 1}, ZoneTestRig::Soon());
       EXPECT_TRUE(placed);
       const Extent extent{0, placed->place, placed->length};
       manager_->AddLive({&extent, 1});

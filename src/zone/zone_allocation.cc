@@ -169,7 +169,7 @@ void ZonePool::ReleasePromise(ClaimState& claim) {
 ZoneAllocation ZonePool::AllocateLogZone(LogZonePurpose purpose) {
   const bool mounting = purpose == LogZonePurpose::kMount;
   const bool apart = log_apart();
-  EmptyZones& empty = apart ? log_empty_ : empty_;
+  EmptyZones& empty = LogEmpty();
   if (purpose == LogZonePurpose::kAhead && empty.log_share_reduced())
     return {.outcome = AllocationOutcome::kWait};
   const SlotBudget& slots = apart ? log_slots_ : slots_;
@@ -190,10 +190,9 @@ ZoneAllocation ZonePool::AllocateLogZone(LogZonePurpose purpose) {
 
 std::vector<ZoneId> ZonePool::AllocateMoreLogZones(std::size_t most) {
   std::vector<ZoneId> zones;
-  EmptyZones& empty = empty_;
-  while (zones.size() < most && !empty.empty() && account_.SparesHeadroomForLog() &&
-         (empty.kept_for_log() != 0 || HasRoom())) {
-    zones.push_back(NewLogZone(empty));
+  while (zones.size() < most && !empty_.empty() && account_.SparesHeadroomForLog() &&
+         (empty_.kept_for_log() != 0 || HasRoom())) {
+    zones.push_back(NewLogZone(empty_));
     ZENFS_ASSERT(account_.HeadroomIsFree());
   }
   ZENFS_ASSERT(Sound());

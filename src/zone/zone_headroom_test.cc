@@ -271,9 +271,9 @@ TEST_F(YieldTest, TheLogTakesWhatIsYieldedOnlyIfItNeedsIt) {
 // Otherwise many writers of data could take each zone that is freed, and a sync would never get one.
 TEST_F(YieldTest, DataLeavesAZoneToALogThatWaits) {
   EXPECT_TRUE(bench_.pool.ReduceLogShare());
-  bench_.pool.Waits(true);
+  bench_.pool.LogWaits(true);
   EXPECT_EQ(Take().outcome, AllocationOutcome::kWaitForReclaim);
-  bench_.pool.Waits(false);
+  bench_.pool.LogWaits(false);
   EXPECT_EQ(Take().outcome, AllocationOutcome::kAllocated);
 }
 

@@ -43,7 +43,7 @@ class ZoneTestRig {
     auto created = ZoneManager::Create(device, *plan, std::move(*report), options);
     ASSERT_TRUE(created);
     zones = std::move(*created);
-    sink = MakeZoneExtentSink(*zones, WritePurpose::kData, spread);
+    sink = std::make_unique<ExtentSink>(*zones, WritePurpose::kData, spread);
   }
   void Mount(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0, std::uint32_t spread = 1) {
     Create(metadata_zones, log_needs, spread);
