@@ -23,41 +23,32 @@ set(ZENFS_TESTS_host
 
 # src/backends/emulator
 set(ZENFS_SOURCES_emulator
-  backends/emulator/area_blocks.cc
   backends/emulator/buffered_clock.cc
   backends/emulator/bufferless_clock.cc
-  backends/emulator/device_clock.cc
   backends/emulator/disk_clock.cc
-  backends/emulator/emulated_cache.cc
   backends/emulator/emulated_clone.cc
   backends/emulator/emulated_device.cc
   backends/emulator/emulated_file.cc
-  backends/emulator/emulated_queue.cc
   backends/emulator/emulator.cc
   backends/emulator/emulator_geometry.cc
   backends/emulator/file_store.cc
-  backends/emulator/host_space.cc
-  backends/emulator/image_file.cc
-  backends/emulator/memory_store.cc
   backends/emulator/page_cache_model.cc
-  backends/emulator/power_cut.cc
   backends/emulator/power_loss.cc
   backends/emulator/precise_wait.cc
   backends/emulator/timing.cc
   backends/emulator/volatile_cache.cc
-  backends/emulator/write_drain.cc
   backends/emulator/zone_machine.cc
-  backends/emulator/zone_state.cc
 )
 set(ZENFS_TESTS_emulator
+  backends/emulator/file_store_test.cc
+  backends/emulator/buffered_clock_test.cc
+  backends/emulator/timing_test.cc
   backends/emulator/cpu_meter_test.cc
-  backends/emulator/device_clock_test.cc
   backends/emulator/emulated_clone_test.cc
   backends/emulator/emulated_device_test.cc
   backends/emulator/emulated_file_kill_test.cc
   backends/emulator/emulated_file_test.cc
   backends/emulator/emulator_geometry_test.cc
-  backends/emulator/image_file_test.cc
   backends/emulator/page_cache_model_test.cc
   backends/emulator/power_cut_test.cc
   backends/emulator/power_loss_test.cc
@@ -67,7 +58,6 @@ set(ZENFS_TESTS_emulator
   backends/emulator/timed_device_test.cc
   backends/emulator/vanishing_file_test.cc
   backends/emulator/volatile_cache_test.cc
-  backends/emulator/write_drain_test.cc
   backends/emulator/zone_machine_property_test.cc
   backends/emulator/zone_machine_test.cc
 )

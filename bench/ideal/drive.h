@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/emulator/device_clock.h"
+#include "backends/emulator/timing.h"
 #include "base/mutex.h"
 
 namespace zenfs {

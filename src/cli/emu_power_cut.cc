@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "backends/emulator/power_cut.h"
+#include "backends/emulator/power_loss.h"
 #include "base/random.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"

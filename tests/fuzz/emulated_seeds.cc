@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "backends/emulator/emulated_file.h"
-#include "backends/emulator/zone_word.h"
 #include "emulated_input.h"
 #include "input.h"
 #include "seeds.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "backends/emulator/emulated_file.h"
-#include "backends/emulator/power_cut.h"
+#include "backends/emulator/power_loss.h"
 #include "base/aligned_buffer.h"
 #include "base/crc32c.h"
 #include "emulated_input.h"

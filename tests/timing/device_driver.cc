@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "backends/emulator/emulated_file.h"
-#include "backends/emulator/zone_word.h"
 #include "base/unique_fd.h"
 #include "queue_load.h"
 #include "zone_load.h"

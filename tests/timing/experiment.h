@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/emulator/device_clock.h"
+#include "backends/emulator/timing.h"
 
 namespace zenfs {
 

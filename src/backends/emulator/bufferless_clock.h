@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "backends/emulator/device_clock.h"
+#include "backends/emulator/timing.h"
 
 namespace zenfs {
 

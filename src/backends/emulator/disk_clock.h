@@ -8,7 +8,7 @@
 
 #include <deque>
 
-#include "backends/emulator/device_clock.h"
+#include "backends/emulator/timing.h"
 
 namespace zenfs {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/emulator/host_space.h"
+#include "backends/emulator/emulated_file.h"
 #include "backends/host/lock_holder.h"
 #include "base/file_size_limit.h"
 #include "base/output_file.h"

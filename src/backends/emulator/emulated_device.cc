@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/emulator/emulated_queue.h"
+#include "backends/emulator/page_cache_model.h"
 #include "backends/emulator/precise_wait.h"
+#include "base/assert.h"
 #include "device/request_check.h"
 
 namespace zenfs {
@@ -42,6 +43,12 @@ class EmulatedDevice::Command {
     MutexLock lock(device_.clock_mutex_);
     due_ = std::max(due_, device_.clock_->Completion(timed, start_));
   }
+  // A transfer succeeded: counts it, and it takes its time.
+  void Transferred(TimedCommand::Kind kind, DeviceOffset offset, std::uint64_t bytes) {
+    const ZoneId zone = device_.geometry_.ZoneOf(offset);
+    Count(bytes);
+    Take({kind, zone, bytes, offset - device_.geometry_.ZoneStart(zone)});
+  }
   void WaitUntilDue() const {
     if (due_ != SteadyTime{}) WaitPrecisely(due_);
   }
@@ -76,6 +83,126 @@ class EmulatedDevice::Command {
   SteadyTime due_{};
 };
 
+// A command is executed when it is submitted and completes when its latency has passed.
+class EmulatedDevice::Queue final : public IoQueue {
+ public:
+  Queue(EmulatedDevice& device, std::size_t depth) : device_(device) {
+    waiting_.reserve(depth);
+    device_.queues_.fetch_add(1);
+  }
+  ~Queue() override {
+    if (!waiting_.empty()) device_.WaitUntil(waiting_.back().due);
+    device_.queues_.fetch_sub(1);
+  }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  void Submit(IoRequest* request) override {
+    const SteadyTime due = device_.Start(*request);
+    const auto later = std::upper_bound(waiting_.begin(), waiting_.end(), due,
+                                        [](SteadyTime when, const Entry& entry) { return when < entry.due; });
+    waiting_.insert(later, Entry{due, request});
+  }
+  void Reap(std::size_t min_count, std::vector<IoRequest*>& done) override {
+    if (waiting_.empty()) return;
+    const std::size_t wanted = std::min(min_count, waiting_.size());
+    if (waiting_.back().due == SteadyTime{}) {  // without latencies: completes without reading the clock
+      for (const Entry& entry : waiting_) done.push_back(entry.request);
+      waiting_.clear();
+      return;
+    }
+    if (wanted != 0) device_.WaitUntil(waiting_[wanted - 1].due);
+    const SteadyTime now = SteadyNow();
+    const auto end = std::find_if(waiting_.begin() + static_cast<std::ptrdiff_t>(wanted), waiting_.end(),
+                                  [now](const Entry& entry) { return entry.due > now; });
+    std::for_each(waiting_.begin(), end, [&done](const Entry& entry) { done.push_back(entry.request); });
+    waiting_.erase(waiting_.begin(), end);
+  }
+  std::size_t in_flight() const override { return waiting_.size(); }
+  bool overlaps() const override { return device_.ReadsWait(); }
+
+ private:
+  struct Entry {
+    SteadyTime due;
+    IoRequest* request;
+  };
+
+  EmulatedDevice& device_;
+  std::vector<Entry> waiting_;  // sorted by due time, then by submission
+};
+
+// The host's cache of an emulated device. Where reads take no device time, the file is memory already, and a read is one call of
+// the host. Otherwise a model says what a host's page cache would hold, and the rest takes the device's time.
+//
+// In a reader the model does not learn of the writer's resets: the bytes are always those of the device, but a page of a zone
+// that was written again may cost no time.
+//
+// Threads: any.
+class EmulatedDevice::Cache final : public HostCache {
+ public:
+  Cache(EmulatedDevice& device, std::uint32_t zones, std::uint64_t capacity_bytes)
+      : device_(device), model_(zones, capacity_bytes) {}
+
+  void Read(std::span<CachedRead> reads) override EXCLUDES(mutex_) {
+    const bool waits = device_.ReadsWait();
+    SteadyTime due{};
+    for (CachedRead& read : reads) {
+      read.status = device_.ReadBytes(read.offset, read.into);
+      if (waits && read.status.ok()) due = std::max(due, Fetch(read.offset, read.into.size()));
+    }
+    if (waits) device_.WaitUntil(due);
+  }
+  void Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice advice) override EXCLUDES(mutex_) {
+    const Geometry& geometry = device_.geometry();
+    const ZoneId zone = geometry.ZoneOf(offset);
+    if (zone.value >= geometry.zone_count || !device_.ReadsWait()) return;
+    if (advice == CacheAdvice::kWillNeed) {
+      static_cast<void>(Fetch(offset, length));
+      return;
+    }
+    const std::uint64_t begin = offset - geometry.ZoneStart(zone);
+    MutexLock lock(mutex_);
+    model_.Drop(zone, begin, begin + length);
+  }
+  // Fills the empty cache with what is written in `zones`, until it is full.
+  void Warm(std::span<const ZoneInfo> zones) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    for (const ZoneInfo& zone : zones) {
+      const std::uint64_t room = model_.free_bytes();
+      if (room == 0) return;
+      model_.Fill(zone.id, {0, std::min(room, zone.WrittenBytes())}, {});
+    }
+  }
+  void DropZone(ZoneId zone) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    model_.DropZone(zone);
+  }
+
+ private:
+  // Returns when the range is there.
+  SteadyTime Fetch(DeviceOffset offset, std::uint64_t length) EXCLUDES(mutex_) {
+    const Geometry& geometry = device_.geometry();
+    const ZoneId zone = geometry.ZoneOf(offset);
+    const std::uint64_t begin = offset - geometry.ZoneStart(zone);
+    PageCacheModel::Found found;
+    {
+      MutexLock lock(mutex_);
+      found = model_.Use(zone, begin, begin + length);
+    }
+    for (const PageCacheModel::Run& run : found.missing) {
+      const SteadyTime due = device_.TimeRead(zone, run.begin, run.end - run.begin);
+      found.ready = std::max(found.ready, due);
+      MutexLock lock(mutex_);
+      model_.Fill(zone, run, due);
+    }
+    return found.ready;
+  }
+
+  EmulatedDevice& device_;
+  Mutex mutex_{LockRank::kDeviceState};
+  PageCacheModel model_ GUARDED_BY(mutex_);
+};
+
 EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
                                const EmulatorOptions& options, std::unique_ptr<Store> store)
     : name_(std::move(name)),
@@ -91,7 +218,12 @@ EmulatedDevice::EmulatedDevice(std::string name, const EmulatorGeometry& geometr
       cache_(store_->has_volatile_cache() ? std::make_unique<VolatileCache>(*store_, geometry) : nullptr),
       clock_(MakeDeviceClock(options.timing.value_or(Timing::kNone), geometry.zones, geometry.zone_size,
                              kClockSeed)),
-      host_cache_(*this, geometry.zones, options.page_cache_bytes.value_or(DefaultPageCacheBytes())) {}
+      host_cache_(std::make_unique<Cache>(*this, geometry.zones,
+                                          options.page_cache_bytes.value_or(DefaultPageCacheBytes()))) {}
+
+EmulatedDevice::~EmulatedDevice() { ZENFS_ASSERT(queues_.load() == 0); }
+
+HostCache* EmulatedDevice::host_cache() { return host_cache_.get(); }
 
 Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
                                                                const EmulatorGeometry& geometry,
@@ -105,7 +237,7 @@ Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(std::string name,
   }
   if (options.warm_cache && device->ReadsWait()) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> zones, device->Report(ZoneId(0), geometry.zones));
-    device->host_cache_.Warm(zones);
+    device->host_cache_->Warm(zones);
   }
   return device;
 }
@@ -123,11 +255,7 @@ Result<std::vector<ZoneInfo>> EmulatedDevice::Report(ZoneId first, std::uint32_t
 
 Status EmulatedDevice::Read(DeviceOffset offset, ByteSpan into) {
   Command command(*this, EmulatorCommand::kRead, into.size());
-  const Status status = DoRead(offset, into);
-  if (status.ok()) {
-    command.Count(into.size());
-    command.Take(Transfer(TimedCommand::Kind::kRead, offset, into.size()));
-  }
+  const Status status = DoRead(command, offset, into);
   command.WaitUntilDue();
   return status;
 }
@@ -136,22 +264,14 @@ Status EmulatedDevice::Write(DeviceOffset offset, std::span<const ByteView> piec
   std::uint64_t bytes = 0;
   for (const ByteView piece : pieces) bytes += piece.size();
   Command command(*this, EmulatorCommand::kWrite, bytes);
-  const Status status = DoWrite(offset, pieces, bytes);
-  if (status.ok()) {
-    command.Count(bytes);
-    command.Take(Transfer(TimedCommand::Kind::kWrite, offset, bytes));
-  }
+  const Status status = DoWrite(command, offset, pieces, bytes);
   command.WaitUntilDue();
   return status;
 }
 
 Result<DeviceOffset> EmulatedDevice::Append(ZoneId zone, ByteView bytes) {
   Command command(*this, EmulatorCommand::kAppend, bytes.size());
-  Result<DeviceOffset> place = DoAppend(zone, bytes);
-  if (place) {
-    command.Count(bytes.size());
-    command.Take(Transfer(TimedCommand::Kind::kAppend, *place, bytes.size()));
-  }
+  Result<DeviceOffset> place = DoAppend(command, zone, bytes);
   command.WaitUntilDue();
   return place;
 }
@@ -204,43 +324,32 @@ Status EmulatedDevice::Flush() {
 }
 
 std::unique_ptr<IoQueue> EmulatedDevice::CreateQueue(std::size_t depth) {
-  return std::make_unique<EmulatedQueue>(*this, depth);
+  return std::make_unique<Queue>(*this, depth);
 }
 
 SteadyTime EmulatedDevice::Start(IoRequest& request) {
   switch (request.kind) {
     case IoRequest::Kind::kRead: {
       Command command(*this, EmulatorCommand::kRead, request.read_into.size());
-      request.status = DoRead(request.offset, request.read_into);
-      if (request.status.ok()) {
-        command.Count(request.read_into.size());
-        command.Take(Transfer(TimedCommand::Kind::kRead, request.offset, request.read_into.size()));
-      }
+      request.status = DoRead(command, request.offset, request.read_into);
       return command.due();
     }
     case IoRequest::Kind::kWrite: {
       Command command(*this, EmulatorCommand::kWrite, request.write_from.size());
-      request.status = DoWrite(request.offset, std::span(&request.write_from, 1), request.write_from.size());
-      if (request.status.ok()) {
-        command.Count(request.write_from.size());
-        command.Take(Transfer(TimedCommand::Kind::kWrite, request.offset, request.write_from.size()));
-      }
+      request.status =
+          DoWrite(command, request.offset, std::span(&request.write_from, 1), request.write_from.size());
       return command.due();
     }
     case IoRequest::Kind::kAppend: {
       Command command(*this, EmulatorCommand::kAppend, request.write_from.size());
       const ZoneId zone = geometry_.ZoneOf(request.offset);
-      Result<DeviceOffset> place =
+      const Result<DeviceOffset> place =
           request.offset == geometry_.ZoneStart(zone)
-              ? DoAppend(zone, request.write_from)
+              ? DoAppend(command, zone, request.write_from)
               : Fail(Code::kInvalidArgument, fmt::format("{}: append to {}, which is not the start of a zone",
                                                          name_, request.offset.value));
       request.status = place ? Status{} : Fail(place.error());
-      if (place) {
-        request.placed_at = *place;
-        command.Count(request.write_from.size());
-        command.Take(Transfer(TimedCommand::Kind::kAppend, *place, request.write_from.size()));
-      }
+      if (place) request.placed_at = *place;
       return command.due();
     }
   }
@@ -253,12 +362,6 @@ void EmulatedDevice::WaitUntil(SteadyTime when) {
   WaitPrecisely(when);
 }
 
-TimedCommand EmulatedDevice::Transfer(TimedCommand::Kind kind, DeviceOffset offset,
-                                      std::uint64_t bytes) const {
-  const ZoneId zone = geometry_.ZoneOf(offset);
-  return {kind, zone, bytes, offset - geometry_.ZoneStart(zone)};
-}
-
 SteadyTime EmulatedDevice::TimeRead(ZoneId zone, std::uint64_t offset, std::uint64_t bytes) {
   Command command(*this, EmulatorCommand::kRead, bytes);
   command.Count(bytes);
@@ -266,10 +369,12 @@ SteadyTime EmulatedDevice::TimeRead(ZoneId zone, std::uint64_t offset, std::uint
   return command.due();
 }
 
-Status EmulatedDevice::DoRead(DeviceOffset offset, ByteSpan into) {
+Status EmulatedDevice::DoRead(Command& command, DeviceOffset offset, ByteSpan into) {
   ZENFS_RETURN_IF_ERROR(CheckOffset(name_, geometry_, "read", offset));
   ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "read", into));
-  return ReadBytes(offset, into);
+  ZENFS_RETURN_IF_ERROR(ReadBytes(offset, into));
+  command.Transferred(TimedCommand::Kind::kRead, offset, into.size());
+  return {};
 }
 
 std::uint64_t EmulatedDevice::KnownZeros(DeviceOffset from, std::uint64_t length) {
@@ -316,7 +421,8 @@ Status EmulatedDevice::ReadBytes(DeviceOffset offset, ByteSpan into) {
   return store_->Read(zone, in_zone, into.first(stored));
 }
 
-Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) {
+Status EmulatedDevice::DoWrite(Command& command, DeviceOffset offset, std::span<const ByteView> pieces,
+                               std::uint64_t bytes) {
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   ZENFS_RETURN_IF_ERROR(CheckOffset(name_, geometry_, "write", offset));
   for (const ByteView piece : pieces) {
@@ -325,19 +431,23 @@ Status EmulatedDevice::DoWrite(DeviceOffset offset, std::span<const ByteView> pi
   const ZoneId zone = geometry_.ZoneOf(offset);
   const std::uint64_t in_zone = offset - geometry_.ZoneStart(zone);
   const std::uint64_t blocks = bytes / geometry_.block_size;
-  MutexLock zone_lock(LockOf(zone));
   {
+    MutexLock zone_lock(LockOf(zone));
+    {
+      MutexLock lock(mutex_);
+      const Status begun = machine_.BeginWrite(zone, in_zone / geometry_.block_size, blocks);
+      ZENFS_RETURN_IF_ERROR(SaveChanges());
+      if (!begun.ok()) return Fail(begun.error().With(name_));
+    }
+    ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, pieces));
     MutexLock lock(mutex_);
-    const Status begun = machine_.BeginWrite(zone, in_zone / geometry_.block_size, blocks);
-    ZENFS_RETURN_IF_ERROR(SaveChanges());
-    if (!begun.ok()) return Fail(begun.error().With(name_));
+    ZENFS_RETURN_IF_ERROR(Commit(zone, in_zone / geometry_.block_size, blocks));
   }
-  ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, pieces));
-  MutexLock lock(mutex_);
-  return Commit(zone, in_zone / geometry_.block_size, blocks);
+  command.Transferred(TimedCommand::Kind::kWrite, offset, bytes);
+  return {};
 }
 
-Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
+Result<DeviceOffset> EmulatedDevice::DoAppend(Command& command, ZoneId zone, ByteView bytes) {
   ZENFS_RETURN_IF_ERROR(CheckWritableDevice());
   ZENFS_RETURN_IF_ERROR(CheckZoneId(name_, geometry_, zone));
   ZENFS_RETURN_IF_ERROR(CheckBuffer(name_, geometry_, "append", bytes));
@@ -346,19 +456,24 @@ Result<DeviceOffset> EmulatedDevice::DoAppend(ZoneId zone, ByteView bytes) {
                                                     name_, bytes.size(), geometry_.max_append_bytes));
   }
   const std::uint64_t blocks = bytes.size() / geometry_.block_size;
-  MutexLock zone_lock(LockOf(zone));
-  std::uint64_t in_zone = 0;
+  DeviceOffset place;
   {
+    MutexLock zone_lock(LockOf(zone));
+    std::uint64_t in_zone = 0;
+    {
+      MutexLock lock(mutex_);
+      const auto block = machine_.BeginAppend(zone, blocks);
+      ZENFS_RETURN_IF_ERROR(SaveChanges());
+      if (!block) return Fail(block.error().With(name_));
+      in_zone = *block * geometry_.block_size;
+    }
+    ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, std::span(&bytes, 1)));
+    place = geometry_.ZoneStart(zone) + in_zone;
     MutexLock lock(mutex_);
-    const auto block = machine_.BeginAppend(zone, blocks);
-    ZENFS_RETURN_IF_ERROR(SaveChanges());
-    if (!block) return Fail(block.error().With(name_));
-    in_zone = *block * geometry_.block_size;
+    ZENFS_RETURN_IF_ERROR(Commit(zone, in_zone / geometry_.block_size, blocks));
   }
-  ZENFS_RETURN_IF_ERROR(store_->Write(zone, in_zone, std::span(&bytes, 1)));
-  MutexLock lock(mutex_);
-  ZENFS_RETURN_IF_ERROR(Commit(zone, in_zone / geometry_.block_size, blocks));
-  return geometry_.ZoneStart(zone) + in_zone;
+  command.Transferred(TimedCommand::Kind::kAppend, place, bytes.size());
+  return place;
 }
 
 Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone, const Management& manage) {
@@ -379,7 +494,7 @@ Status EmulatedDevice::Manage(TimedCommand::Kind kind, ZoneId zone, const Manage
       emptied = !machine_.changed().empty() && machine_.state(zone).condition == ZoneCondition::kEmpty;
       if (status.ok() && emptied && HasCache()) status = cache_->Reset(zone);  // order: file_store.h
     }
-    if (emptied) host_cache_.DropZone(zone);
+    if (emptied) host_cache_->DropZone(zone);
     if (status.ok() && emptied) status = store_->Discard(zone);
   }
   if (status.ok()) {

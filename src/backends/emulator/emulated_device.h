@@ -8,7 +8,8 @@
 // profile has no clock and takes no such lock.
 //
 // A command takes effect at once and is acknowledged when the clock says, so others see its effect
-// before it is acknowledged.
+// before it is acknowledged. A queue executes a command when it is submitted and completes it when its latency has
+// passed, so latencies of commands in flight overlap. It starts no thread.
 #pragma once
 
 #include <atomic>
@@ -19,13 +20,11 @@
 #include <vector>
 
 #include "backends/emulator/cpu_meter.h"
-#include "backends/emulator/device_clock.h"
-#include "backends/emulator/emulated_cache.h"
 #include "backends/emulator/emulator.h"
 #include "backends/emulator/store.h"
+#include "backends/emulator/timing.h"
 #include "backends/emulator/volatile_cache.h"
 #include "backends/emulator/zone_machine.h"
-#include "base/assert.h"
 #include "base/mutex.h"
 #include "device/copy_by_host.h"
 
@@ -48,7 +47,7 @@ class EmulatedDevice final : public EmulatorDevice {
   // Before the device is used.
   void AddNotice(std::string notice) { notices_.push_back(std::move(notice)); }
   OpenMode mode() const override { return mode_; }
-  HostCache* host_cache() override { return &host_cache_; }
+  HostCache* host_cache() override;
 
   Result<std::vector<ZoneInfo>> Report(ZoneId first, std::uint32_t count) override;
   bool IsGone() const override { return store_->IsGone(); }
@@ -69,44 +68,41 @@ class EmulatedDevice final : public EmulatorDevice {
   Status Flush() override;
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
-  ~EmulatedDevice() override { ZENFS_ASSERT(queues_.load() == 0); }
+  ~EmulatedDevice() override;
 
   EmulatorMeter meter() const override;
   Status SetCondition(ZoneId zone, ZoneCondition condition) override;
-
-  // For the cache: reads bytes that need no alignment, without latency.
-  [[nodiscard]] Status ReadBytes(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
-  // For the cache: counts a read of `bytes` at `offset` in `zone` that begins now, and returns when it is due to complete.
-  SteadyTime TimeRead(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);
-  // True if reads take device time.
-  bool ReadsWait() const { return Waits(EmulatorCommand::kRead); }
-
-  // For the queue: executes `request` at once, without its latency. Returns when it is due to
-  // complete.
-  SteadyTime Start(IoRequest& request);
-  // For the queue: one more exists, or one less.
-  void CountQueue(int change) { queues_.fetch_add(change); }
-  // Waits until `when`; the wait counts as CPU time of the device.
-  void WaitUntil(SteadyTime when);
 
  private:
   struct ZoneLock : Mutex {
     ZoneLock() : Mutex(LockRank::kDeviceZone) {}
   };
   class Command;  // times and counts one command
+  class Queue;    // commands in flight
+  class Cache;    // the host's cache of this device
   using Management = std::function<Status(ZoneMachine&, ZoneId)>;
 
   EmulatedDevice(std::string name, const EmulatorGeometry& geometry, OpenMode mode,
                  const EmulatorOptions& options, std::unique_ptr<Store> store);
 
-  TimedCommand Transfer(TimedCommand::Kind kind, DeviceOffset offset, std::uint64_t bytes) const;
-  Status DoRead(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
-  Status DoWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes) EXCLUDES(mutex_);
-  Result<DeviceOffset> DoAppend(ZoneId zone, ByteView bytes) EXCLUDES(mutex_);
+  // Each does the work of `command`, without its latency.
+  Status DoRead(Command& command, DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
+  Status DoWrite(Command& command, DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t bytes)
+      EXCLUDES(mutex_);
+  Result<DeviceOffset> DoAppend(Command& command, ZoneId zone, ByteView bytes) EXCLUDES(mutex_);
+  // Reads bytes that need no alignment, without latency.
+  Status ReadBytes(DeviceOffset offset, ByteSpan into) EXCLUDES(mutex_);
+  // Counts a read of the cache, of `bytes` at `offset` in `zone`, that begins now. Returns when it is due to complete.
+  SteadyTime TimeRead(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);
+  // Executes `request` at once, without its latency. Returns when it is due to complete.
+  SteadyTime Start(IoRequest& request);
+  // Waits until `when`; the wait counts as CPU time of the device.
+  void WaitUntil(SteadyTime when);
   // `manage` is called with mutex_ held. `kind` gives the time that it takes.
   Status Manage(TimedCommand::Kind kind, ZoneId zone, const Management& manage) EXCLUDES(mutex_);
   // True if commands of this kind take device time.
   bool Waits(EmulatorCommand kind) const { return clock_ != nullptr || options_.latency_us(kind) != 0; }
+  bool ReadsWait() const { return Waits(EmulatorCommand::kRead); }
   bool HasCache() const { return cache_ != nullptr; }
   Status CheckWritableDevice() const;
   Mutex& LockOf(ZoneId zone) const { return zone_locks_[zone.value % lock_count_]; }
@@ -137,8 +133,8 @@ class EmulatedDevice final : public EmulatorDevice {
   };
   std::array<AtomicKind, kEmulatorCommands> kinds_;
   CpuMeter cpu_;
-  EmulatedCache host_cache_;
-  std::atomic<int> queues_{0};
+  const std::unique_ptr<Cache> host_cache_;
+  std::atomic<int> queues_{0};  // that exist
 };
 
 }  // namespace zenfs

@@ -5,25 +5,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
-#include "backends/emulator/durable_blocks.h"
-#include "backends/emulator/host_space.h"
+#include "backends/emulator/store.h"
 #include "backends/emulator/zone_machine.h"
-#include "backends/emulator/zone_word.h"
 #include "backends/host/lock_holder.h"
 #include "base/crc32c.h"
 #include "base/file_lock.h"
 #include "base/file_size_limit.h"
+#include "base/free_bytes.h"
 #include "base/output_file.h"
 #include "base/short_bytes.h"
 #include "base/sync_point.h"
 
 namespace zenfs {
 namespace {
+
+constexpr std::uint64_t kReservedPiece = 1 << 20;  // bytes at once
 
 constexpr char kModel[] = "ZenFS emulated zoned device";
 static_assert(sizeof kModel <= sizeof(EmulatedFileHeader::model));
@@ -209,6 +211,27 @@ Result<UniqueFd> LockReplacedFile(const std::string& path, bool overwrite) {
   return fd;
 }
 
+// Writes zeros to all blocks of the device, so that the host never has to allocate space for them. Errors: as
+// CheckHostSpace, kShutdown if stopped, and those of the host.
+Status ReserveHostSpace(const UniqueFd& fd, const EmulatorGeometry& geometry, const EmulatedLayout& layout,
+                        const std::string& path, const EmulatedFileOptions& options) {
+  const std::uint64_t of = geometry.capacity_of_all();
+  ZENFS_RETURN_IF_ERROR(CheckHostSpace(fd, of, "the reserved device", path));
+  const std::vector<std::byte> zeros(kReservedPiece);
+  std::uint64_t done = 0;
+  for (std::uint32_t zone = 0; zone < geometry.zones; ++zone) {
+    const std::uint64_t bytes = geometry.capacity_of(ZoneId(zone));
+    for (std::uint64_t at = 0; at < bytes; at += kReservedPiece) {
+      if (options.stop != nullptr && *options.stop) return Fail(Code::kShutdown, "interrupted");
+      const ByteView piece = ByteView(zeros).first(std::min(kReservedPiece, bytes - at));
+      ZENFS_RETURN_IF_ERROR(WriteAll(fd, layout.data_offset + zone * geometry.zone_size + at, piece, path));
+      done += piece.size();
+      if (options.progress) options.progress(done, of);
+    }
+  }
+  return {};
+}
+
 // Sets the full length last. If the process dies before that, the file counts as cut off.
 Status Fill(const UniqueFd& fd, const std::string& path, const EmulatedFileInfo& info,
             const EmulatedFileOptions& options) {
@@ -273,6 +296,14 @@ Status WriteAll(const UniqueFd& fd, std::uint64_t offset, ByteView bytes, const 
     offset += static_cast<std::uint64_t>(n);
   }
   return {};
+}
+
+Status CheckHostSpace(const UniqueFd& fd, std::uint64_t needed, const std::string& what,
+                      const std::string& path) {
+  const auto free = FreeBytes(fd.get());
+  if (!free || needed <= *free) return {};  // if it is unknown, a lack of space will show when writing
+  return Fail(Code::kNoSpace, fmt::format("{} needs {}, and {} are free where {} would be", what,
+                                          ShortBytes(needed), ShortBytes(*free), path));
 }
 
 Status RenewDeviceUuid(const UniqueFd& fd, const EmulatedFileInfo& info, const std::string& path) {

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "backends/emulator/emulator.h"
-#include "backends/emulator/power_cut.h"
+#include "backends/emulator/power_loss.h"
 #include "base/random.h"
 #include "base/unique_fd.h"
 #include "testing/device_data.h"

@@ -2,11 +2,93 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
 #include "backends/emulator/emulated_device.h"
 #include "backends/emulator/file_store.h"
-#include "backends/emulator/memory_store.h"
+#include "backends/emulator/store.h"
+#include "backends/emulator/zone_machine.h"
+#include "base/mutex.h"
 
 namespace zenfs {
+namespace {
+
+// Blocks in memory, allocated per zone at its first write.
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(const EmulatorGeometry& geometry)
+      : geometry_(geometry), states_(geometry.zones), zones_(geometry.zones) {
+    const ZoneMachine fresh(geometry);
+    for (std::uint32_t i = 0; i < geometry.zones; ++i) states_[i] = fresh.state(ZoneId(i));
+  }
+
+  Status Read(ZoneId zone, std::uint64_t offset, ByteSpan into) override {
+    const Block block = Find(zone);
+    if (block == nullptr) {
+      std::memset(into.data(), 0, into.size());
+    } else {
+      std::memcpy(into.data(), block.get() + offset, into.size());
+    }
+    return {};
+  }
+  Status Write(ZoneId zone, std::uint64_t offset, std::span<const ByteView> pieces) override {
+    const Block block = FindOrAllocate(zone);
+    if (block == nullptr)
+      return Fail(Code::kIo, fmt::format("no memory for the data of zone {}", zone.value));
+    for (const ByteView piece : pieces) {
+      std::memcpy(block.get() + offset, piece.data(), piece.size());
+      offset += piece.size();
+    }
+    return {};
+  }
+  Status Discard(ZoneId zone) override {
+    Block block;  // freed after the lock, because that takes milliseconds
+    MutexLock lock(mutex_);
+    block.swap(zones_[zone.value]);
+    return {};
+  }
+  Status Clear(ZoneId zone) override { return Discard(zone); }
+  Status SaveState(ZoneId zone, MachineZone state) override {
+    states_[zone.value] = state;
+    return {};
+  }
+  Status LoadStates(ZoneId first, std::span<MachineZone> into) const override {
+    std::copy_n(states_.begin() + first.value, into.size(), into.begin());
+    return {};
+  }
+  std::string Identity() const override { return ""; }
+  Status Sync() override { return {}; }
+
+ private:
+  // Shared with reads in progress, so that a reset frees no memory that a read still uses.
+  using Block = std::shared_ptr<std::byte>;
+
+  Block Find(ZoneId zone) const EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return zones_[zone.value];
+  }
+  Block FindOrAllocate(ZoneId zone) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    Block& block = zones_[zone.value];
+    if (block == nullptr) {
+      // calloc takes large blocks from the kernel's zero pages, so parts that are not written cost
+      // nothing.
+      block = Block(static_cast<std::byte*>(std::calloc(1, geometry_.capacity_of(zone))), &std::free);
+    }
+    return block;
+  }
+
+  const EmulatorGeometry geometry_;
+  std::vector<MachineZone> states_;
+  mutable Mutex mutex_{LockRank::kLeaf};
+  std::vector<Block> zones_ GUARDED_BY(mutex_);
+};
+
+}  // namespace
 
 std::uint32_t EmulatorOptions::latency_us(EmulatorCommand command) const {
   switch (command) {

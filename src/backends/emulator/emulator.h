@@ -8,7 +8,7 @@
 // An emulated file survives the death of processes. It survives a power loss of the host only with
 // `hostsync`, which makes every Flush an fdatasync of the file. A power loss of the device is
 // simulated: a file with a volatile cache records which blocks a Flush has made durable, and
-// CutPower (power_cut.h) removes the others.
+// CutPower (power_loss.h) removes the others.
 #pragma once
 
 #include <sys/types.h>

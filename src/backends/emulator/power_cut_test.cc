@@ -1,4 +1,4 @@
-#include "backends/emulator/power_cut.h"
+#include "backends/emulator/power_loss.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,6 @@
 
 #include "backends/emulator/emulated_file.h"
 #include "backends/emulator/emulator.h"
-#include "backends/emulator/zone_word.h"
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 

@@ -1,19 +1,33 @@
-// Computes the effect of a power loss on one zone of a device with a volatile cache, after
-// docs/internals/device-assumptions.md, line 1. Any block that was not flushed may be lost, and the
-// write pointer is anywhere between the flushed and the written blocks. Resets stay. A lost block
-// reads as zeros.
+// Simulates a power loss of an emulated device with a volatile cache, after docs/internals/device-assumptions.md, line 1.
+// Any block that was not flushed may be lost, and the write pointer is anywhere between the flushed and the written
+// blocks. Resets stay. A lost block reads as zeros. The remaining blocks are durable.
 //
-// Pure: no I/O, no locks. Units: blocks, counted from the start of the zone.
+// CutPower does it to a file. The other functions compute the effect on one zone. They are pure: no I/O, no locks. Their
+// units: blocks, counted from the start of the zone.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "backends/emulator/durable_blocks.h"
-#include "backends/emulator/random_window.h"
-#include "backends/emulator/zone_state.h"
+#include "backends/emulator/store.h"
+#include "backends/emulator/zone_machine.h"
 #include "base/random.h"
+#include "base/status.h"
 
 namespace zenfs {
+
+struct PowerCutLosses {
+  std::uint64_t zones_at_risk = 0;   // with blocks that were not flushed
+  std::uint64_t blocks_at_risk = 0;  // that were not flushed
+  std::uint64_t zones = 0;           // that lost blocks
+  std::uint64_t blocks = 0;          // lost
+};
+
+// The same device and the same seed lose the same blocks. Nobody may have the device open. If the
+// process dies during the call, the device has lost a part of the blocks, and CutPower may be
+// called again. Errors: as OpenEmulatedFile for writing (kBusy names the holder); kInvalidArgument:
+// it has no volatile cache.
+[[nodiscard]] Result<PowerCutLosses> CutPower(const std::string& path, std::uint64_t seed);
 
 // How many of the blocks are lost. kEverything and kNothing are separate because random choices
 // would never produce them.

@@ -9,7 +9,7 @@
 #include "backends/emulator/emulated_clone.h"
 #include "backends/emulator/emulated_file_test_util.h"
 #include "backends/emulator/emulator.h"
-#include "backends/emulator/power_cut.h"
+#include "backends/emulator/power_loss.h"
 #include "testing/device_data.h"
 #include "testing/small_tmpfs.h"
 #include "testing/temp_directory.h"

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "backends/emulator/buffered_clock.h"
+#include "backends/emulator/bufferless_clock.h"
+#include "backends/emulator/disk_clock.h"
+
 namespace zenfs {
 namespace {
 
@@ -35,6 +39,28 @@ std::optional<Timing> TimingOfNumber(std::uint32_t number) {
     if (static_cast<std::uint32_t>(timing) == number) return timing;
   }
   return std::nullopt;
+}
+
+TimedCommand TimedManagement(TimedCommand::Kind kind, ZoneId zone, ZoneCondition condition,
+                             std::uint64_t written, std::uint64_t capacity) {
+  const bool full = condition == ZoneCondition::kFull;
+  TimedCommand timed{kind, zone, 0};
+  if (written == 0) return timed;
+  if (kind == TimedCommand::Kind::kReset) timed.bytes = full ? capacity : written;
+  if (kind == TimedCommand::Kind::kFinish && !full) timed.bytes = capacity - written;
+  return timed;
+}
+
+std::unique_ptr<DeviceClock> MakeDeviceClock(Timing timing, std::uint32_t zones, std::uint64_t zone_bytes,
+                                             std::uint64_t seed) {
+  switch (timing) {
+    case Timing::kNone: return nullptr;
+    case Timing::kZn540: return std::make_unique<BufferedClock>(BufferedProfile{}, zones, seed);
+    case Timing::kBufferless: return std::make_unique<BufferlessClock>(BufferlessProfile{}, zones);
+    case Timing::kSmallZone: return std::make_unique<BufferedClock>(SmallZoneProfile(), zones, seed);
+    case Timing::kSmr: return std::make_unique<DiskClock>(DiskProfile{}, zones, zone_bytes);
+  }
+  return nullptr;
 }
 
 }  // namespace zenfs

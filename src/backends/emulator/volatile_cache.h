@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "backends/emulator/durable_blocks.h"
 #include "backends/emulator/store.h"
 #include "backends/emulator/zone_machine.h"
 
@@ -63,5 +62,11 @@ class VolatileCache {
   std::vector<std::uint64_t> incarnations_;
   std::map<ZoneId, Area> areas_;  // of the zones that have one
 };
+
+// Finds the blocks of a random write area that were written, from their content: a device that is opened again does not
+// know them. A block of zeros counts as not written: it reads the same either way.
+// Requires an area of at most kBlockSetSize blocks. The set begins at the start of the window.
+[[nodiscard]] Result<BlockSet> WrittenBlocks(Store& store, ZoneId zone, const RandomWindow& window,
+                                             std::uint32_t block_size);
 
 }  // namespace zenfs

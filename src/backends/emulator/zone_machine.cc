@@ -9,6 +9,26 @@
 namespace zenfs {
 namespace {
 
+bool HasPossiblePointer(MachineZone state, std::uint64_t capacity) {
+  switch (state.condition) {
+    case ZoneCondition::kNotWritePointer:
+    case ZoneCondition::kEmpty: return state.written == 0;
+    case ZoneCondition::kImplicitlyOpen:
+    case ZoneCondition::kExplicitlyOpen:
+    case ZoneCondition::kClosed: return state.written < capacity;
+    case ZoneCondition::kFull:
+    case ZoneCondition::kReadOnly:
+    case ZoneCondition::kOffline: return state.written <= capacity;
+  }
+  return false;
+}
+
+bool HasPossibleArea(const EmulatorGeometry& geometry, MachineZone state) {
+  if (!state.random_area) return true;
+  return geometry.random_area != 0 && IsActive(state.condition) &&
+         state.written % (geometry.random_unit / geometry.block_size) == 0;
+}
+
 std::unexpected<Error> Offline(ZoneId zone) {
   return Fail(Code::kNotFound, fmt::format("zone {} is offline", zone.value));
 }
@@ -30,6 +50,19 @@ void AddOnce(std::vector<ZoneId>& zones, ZoneId zone) {
 }
 
 }  // namespace
+
+Status CheckPossible(const EmulatorGeometry& geometry, ZoneId zone, MachineZone state) {
+  const std::uint64_t capacity = geometry.capacity_of(zone) / geometry.block_size;
+  const bool conventional = geometry.is_conventional(zone);
+  if (HasPossiblePointer(state, capacity) && HasPossibleArea(geometry, state) &&
+      conventional == (state.condition == ZoneCondition::kNotWritePointer)) {
+    return {};
+  }
+  return Fail(Code::kCorruption,
+              fmt::format("zone {}{} can't be {} with {} of {} blocks written{}", zone.value,
+                          conventional ? " (conventional)" : "", ConditionName(state.condition),
+                          state.written, capacity, state.random_area ? " and a random write area" : ""));
+}
 
 ZoneMachine::ZoneMachine(const EmulatorGeometry& geometry) : geometry_(geometry), zones_(geometry.zones) {
   for (std::uint32_t i = 0; i < geometry_.conventional; ++i) {
@@ -138,6 +171,7 @@ Result<std::uint64_t> ZoneMachine::BeginAppend(ZoneId zone, std::uint64_t count)
 
 void ZoneMachine::CommitWrite(ZoneId zone, std::uint64_t block, std::uint64_t count) {
   changed_.clear();
+  ZENFS_ASSERT(zone.value < geometry_.zones && block + count <= geometry_.blocks_of(zone));
   if (geometry_.is_conventional(zone)) return;
   Zone& z = zones_[zone.value];
   z.last_written = ++tick_;

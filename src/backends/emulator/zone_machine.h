@@ -11,7 +11,7 @@
 //     +-----------------------------------+
 //   Reset: any of these -> empty.   read-only, offline: only by the device's own failing (SetCondition)
 //
-// OpenRandom opens an empty zone with a random write area (random_window.h). It keeps the area while it is open or closed.
+// OpenRandom opens an empty zone with a random write area (RandomWindow). It keeps the area while it is open or closed.
 // When it becomes full or fails, the blocks of the area count as written and the area is gone.
 //
 // Invariants
@@ -25,17 +25,82 @@
 // kInvalidArgument (all else the host did wrong).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "backends/emulator/emulator_geometry.h"
-#include "backends/emulator/random_window.h"
-#include "backends/emulator/zone_counts.h"
-#include "backends/emulator/zone_state.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "device/zone_info.h"
 
 namespace zenfs {
+
+// The state of a zone.
+struct MachineZone {
+  ZoneCondition condition = ZoneCondition::kEmpty;
+  std::uint64_t written = 0;  // blocks up to the write pointer; kept when the zone is finished or fails
+  bool random_area = false;
+
+  friend bool operator==(const MachineZone&, const MachineZone&) = default;
+};
+
+// kCorruption if the zone machine never leaves a zone in this state. Does not check limits of the device.
+[[nodiscard]] Status CheckPossible(const EmulatorGeometry& geometry, ZoneId zone, MachineZone state);
+
+// The part of a zone with a random write area that may be written (ZonedDevice::OpenRandom).
+//
+//   start            end of the window            end of the implicit commit
+//   |---- area ------|---------- area ------------|
+//   a write in here  a write that ends in here first moves `start` up, by a multiple of `unit`
+//
+// Both ends are cut at the capacity. `start` is a multiple of `unit`, because a zone is empty when it gets its area.
+struct RandomWindow {
+  std::uint64_t start = 0;  // the write pointer
+  std::uint64_t area = 0;
+  std::uint64_t unit = 0;
+  std::uint64_t capacity = 0;
+
+  constexpr std::uint64_t end() const { return std::min(capacity, start + area); }
+  // A write beyond the capacity is another error.
+  constexpr bool TakesWrite(std::uint64_t block, std::uint64_t write_end) const {
+    return block >= start && write_end <= start + 2 * area;
+  }
+  // The write pointer after a write that ends there. Below the capacity, as `unit` <= `area`.
+  constexpr std::uint64_t PointerAfterWrite(std::uint64_t write_end) const {
+    return write_end <= start + area ? start : start + RoundUp(write_end - area - start, unit);
+  }
+  constexpr bool TakesCommit(std::uint64_t to) const {
+    return to > start && to <= end() && (to % unit == 0 || to == capacity);
+  }
+};
+
+// Counts the zones that the device's limits are about.
+class ZoneCounts {
+ public:
+  std::uint32_t open() const { return explicitly_open_ + implicitly_open_; }
+  std::uint32_t implicitly_open() const { return implicitly_open_; }
+  std::uint32_t active() const { return open() + closed_; }
+  std::uint32_t random_areas() const { return random_areas_; }
+
+  void Replace(MachineZone before, MachineZone after) {
+    Count(before, ~std::uint32_t{0});  // -1
+    Count(after, 1);
+  }
+
+ private:
+  void Count(MachineZone zone, std::uint32_t step) {
+    if (zone.condition == ZoneCondition::kExplicitlyOpen) explicitly_open_ += step;
+    if (zone.condition == ZoneCondition::kImplicitlyOpen) implicitly_open_ += step;
+    if (zone.condition == ZoneCondition::kClosed) closed_ += step;
+    if (zone.random_area) random_areas_ += step;
+  }
+
+  std::uint32_t explicitly_open_ = 0;
+  std::uint32_t implicitly_open_ = 0;
+  std::uint32_t closed_ = 0;
+  std::uint32_t random_areas_ = 0;
+};
 
 class ZoneMachine {
  public:

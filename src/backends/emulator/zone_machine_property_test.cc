@@ -3,8 +3,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "backends/emulator/emulated_file.h"
 #include "backends/emulator/zone_machine.h"
-#include "backends/emulator/zone_word.h"
 
 namespace zenfs {
 namespace {

@@ -1,5 +1,5 @@
 // Properties of the profiles, beyond the figures that tests/timing compares with measurements.
-#include "backends/emulator/device_clock.h"
+#include "backends/emulator/timing.h"
 
 #include <gtest/gtest.h>
 

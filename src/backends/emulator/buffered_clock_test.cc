@@ -1,4 +1,4 @@
-#include "backends/emulator/write_drain.h"
+#include "backends/emulator/buffered_clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Large writes beside the host's page cache.
-#include "backends/emulator/image_file.h"
+#include "backends/emulator/file_store.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "testing/device_data.h"
 #include "testing/temp_directory.h"
 
-namespace zenfs::image_file_test {
+namespace zenfs::file_store_test {
 namespace {
 
 constexpr std::uint64_t kBytes = 1 << 20;
@@ -91,4 +91,4 @@ TEST_F(ImageFileTest, LargeWritesThatTheHostCannotTakeDirectlyAreWrittenToo) {
 }
 
 }  // namespace
-}  // namespace zenfs::image_file_test
+}  // namespace zenfs::file_store_test
