@@ -1,14 +1,13 @@
 # Sources of what stands behind the device interface: src/backends and what finds devices. The rest is in sources.cmake.
 # src/backends/host: what the kernel's devices share
 set(ZENFS_SOURCES_host
+  backends/host/data_path.cc
   backends/host/block_facts.cc
   backends/host/failed_write.cc
   backends/host/kernel_cache.cc
   backends/host/kernel_queue.cc
   backends/host/lock_holder.cc
   backends/host/plain_io.cc
-  backends/host/ring_commands.cc
-  backends/host/ring_pool.cc
   backends/host/io_scheduler.cc
 )
 set(ZENFS_TESTS_host
@@ -64,26 +63,13 @@ set(ZENFS_TESTS_emulator
 
 # src/backends/block
 set(ZENFS_SOURCES_block
-  backends/block/block_append.cc
-  backends/block/block_copy.cc
+  backends/block/zone_control.cc
   backends/block/block_device.cc
-  backends/block/block_random.cc
-  backends/block/device_users.cc
-  backends/block/ioctl_zone_control.cc
-  backends/block/kernel_zone.cc
-  backends/block/libzbd_zone_control.cc
-  backends/block/node_path.cc
   backends/block/open_block_device.cc
-  backends/block/open_steps.cc
-  backends/block/zone_facts.cc
-  backends/block/zone_report.cc
 )
 set(ZENFS_TESTS_block
+  backends/block/open_block_device_test.cc
   backends/block/block_device_test.cc
-  backends/block/block_copy_test.cc
-  backends/block/block_settle_test.cc
-  backends/block/zone_facts_test.cc
-  backends/block/device_users_test.cc
 )
 
 # src/backends/nvme

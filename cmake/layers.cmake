@@ -66,7 +66,7 @@ function(zenfs_add_layers)
   zenfs_layer(emulator DEPENDS base device model host)
   zenfs_layer(block DEPENDS base device model host LIBRARIES ${ZENFS_ZBD})
   if(ZENFS_LIBZBD)
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backends/block/libzbd_zone_control.cc PROPERTIES
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/backends/block/zone_control.cc PROPERTIES
       COMPILE_DEFINITIONS ZENFS_LIBZBD)
   endif()
   zenfs_layer(nvme DEPENDS base device model host block LIBRARIES ${ZENFS_NVME})

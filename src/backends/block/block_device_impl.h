@@ -1,24 +1,113 @@
-// The implementation of block/block_device.h. A header of its own, because opening and using are
-// separate files.
+// The implementation of block/block_device.h, for openings by the node (open_block_device.h) and by NVMe commands
+// (nvme/nvme_device.h).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "backends/block/block_device.h"
 #include "backends/block/zone_control.h"
-#include "backends/block/zone_facts.h"
-#include "backends/host/block_facts.h"
 #include "backends/host/data_path.h"
 #include "backends/host/failed_write.h"
 #include "backends/host/kernel_cache.h"
 #include "backends/host/kernel_queue.h"
-#include "backends/host/ring_pool.h"
+#include "base/assert.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
+
+// What is known of each zone, so that commands are checked without a report from the device.
+//
+// Threads: safe. The latest report sets the capacity of a zone; the writer of a zone sets its write
+// pointer.
+class ZoneFacts {
+ public:
+  explicit ZoneFacts(std::span<const ReportedZone> zones) : zones_(std::make_unique<Entry[]>(zones.size())) {
+    for (std::size_t i = 0; i < zones.size(); ++i) {
+      zones_[i].length = zones[i].length;
+      zones_[i].conventional = zones[i].info.type == ZoneType::kConventional;
+      zones_[i].capacity = zones[i].info.capacity;
+      zones_[i].pointer = zones[i].info.WrittenBytes();
+      zones_[i].random_area = zones[i].info.random_area;
+    }
+  }
+
+  std::uint64_t length(ZoneId zone) const { return zones_[zone.value].length; }
+  bool conventional(ZoneId zone) const { return zones_[zone.value].conventional; }
+  std::uint64_t capacity(ZoneId zone) const {
+    return zones_[zone.value].capacity.load(std::memory_order_relaxed);
+  }
+  // A reset may change the capacity (device-assumptions 4).
+  void SetCapacity(ZoneId zone, std::uint64_t capacity) {
+    zones_[zone.value].capacity.store(capacity, std::memory_order_relaxed);
+  }
+  // The write pointer after the last write or reset by this object, in bytes from the start of the
+  // zone.
+  std::uint64_t pointer(ZoneId zone) const {
+    return zones_[zone.value].pointer.load(std::memory_order_relaxed);
+  }
+  void SetPointer(ZoneId zone, std::uint64_t pointer) {
+    zones_[zone.value].pointer.store(pointer, std::memory_order_relaxed);
+  }
+  // After an append; others to the same zone may end at the same time.
+  void RaisePointer(ZoneId zone, std::uint64_t pointer) {
+    std::atomic<std::uint64_t>& known = zones_[zone.value].pointer;
+    std::uint64_t seen = known.load(std::memory_order_relaxed);
+    while (seen < pointer && !known.compare_exchange_weak(seen, pointer, std::memory_order_relaxed)) {
+    }
+  }
+
+  // Whether the zone is written by commands of the drive until its reset, though the device is not.
+  bool by_commands(ZoneId zone) const {
+    return zones_[zone.value].by_commands.load(std::memory_order_relaxed);
+  }
+  void SetByCommands(ZoneId zone, bool by) {
+    zones_[zone.value].by_commands.store(by, std::memory_order_relaxed);
+  }
+
+  // What the host's cache holds of a zone.
+  enum class Cached : std::uint8_t {
+    kUnknown,   // perhaps bytes from before this object
+    kDropping,  // a thread drops them
+    kCurrent,
+  };
+  bool cache_is_current(ZoneId zone) const {
+    return zones_[zone.value].cached.load(std::memory_order_acquire) == Cached::kCurrent;
+  }
+  // Returns true for one caller, who drops the zone from the cache and then calls SetCacheCurrent.
+  bool TakeDrop(ZoneId zone) {
+    Cached seen = Cached::kUnknown;
+    return zones_[zone.value].cached.compare_exchange_strong(seen, Cached::kDropping,
+                                                             std::memory_order_acquire);
+  }
+  void SetCacheCurrent(ZoneId zone) {
+    zones_[zone.value].cached.store(Cached::kCurrent, std::memory_order_release);
+  }
+
+  // Whether the zone has a random write area, after the last command by this object. Also true if the drive ended it.
+  bool random_area(ZoneId zone) const {
+    return zones_[zone.value].random_area.load(std::memory_order_relaxed);
+  }
+  void SetRandomArea(ZoneId zone, bool has) {
+    zones_[zone.value].random_area.store(has, std::memory_order_relaxed);
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t length = 0;
+    bool conventional = false;
+    std::atomic<std::uint64_t> capacity = 0;
+    std::atomic<std::uint64_t> pointer = 0;
+    std::atomic<bool> by_commands = false;
+    std::atomic<bool> random_area = false;
+    std::atomic<Cached> cached = Cached::kUnknown;
+  };
+  std::unique_ptr<Entry[]> zones_;
+};
 
 // Threads: as ZonedDevice. Needs no lock: its changing state is in the kernel.
 class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTarget {
@@ -49,7 +138,9 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
   explicit BlockDevice(Parts parts)
       : parts_(std::move(parts)),
         rings_(parts_.io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden, parts_.entries),
-        cache_(*this) {}
+        cache_(*this) {
+    ZENFS_ASSERT(parts_.control != nullptr && parts_.zones != nullptr && parts_.data != nullptr);
+  }
 
   const Geometry& geometry() const override { return parts_.geometry; }
   const std::string& name() const override { return parts_.name; }
@@ -111,13 +202,5 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
   mutable RingPool rings_;
   KernelCache cache_;
 };
-
-// What OpenBlockDevice makes a device of. The caller may add to the parts.
-struct OpenedBlock {
-  BlockFacts facts;
-  BlockDevice::Parts parts;
-};
-[[nodiscard]] Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode,
-                                                 const BlockOptions& options);
 
 }  // namespace zenfs

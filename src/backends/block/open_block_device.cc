@@ -1,22 +1,60 @@
+#include "backends/block/open_block_device.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/blkzoned.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
-#include "backends/block/block_device.h"
-#include "backends/block/block_device_impl.h"
-#include "backends/block/node_path.h"
-#include "backends/block/open_steps.h"
-#include "backends/block/zone_report.h"
+#include "backends/host/data_path.h"
 #include "backends/host/io_scheduler.h"
 #include "base/file_lock.h"
 
 namespace zenfs {
 namespace {
+
+std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
+
+namespace fs = std::filesystem;
+
+std::string Mount(const std::string& root, const std::string& disk) {
+  std::ifstream mounts(root + "/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::string source, place;
+    words >> source >> place;
+    if (source == "/dev/" + disk) return "mounted at " + place;
+  }
+  return "";
+}
+
+bool HasOpen(const fs::path& process, const fs::path& node) {
+  std::error_code none;
+  for (const auto& fd : fs::directory_iterator(process / "fd", none)) {
+    if (fs::read_symlink(fd.path(), none) == node) return true;
+  }
+  return false;
+}
+
+std::string Process(const std::string& root, const std::string& disk) {
+  std::error_code none;
+  for (const auto& process : fs::directory_iterator(root + "/proc", none)) {
+    const std::string pid = process.path().filename();
+    if (!std::all_of(pid.begin(), pid.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
+    if (!HasOpen(process.path(), "/dev/" + disk)) continue;
+    std::ifstream file(process.path() / "comm");
+    std::string command;
+    std::getline(file, command);
+    return fmt::format("open in process {} ({})", pid, command);
+  }
+  return "";
+}
 
 Result<BlockFacts> FactsOf(const std::string& path) {
   struct stat node{};
@@ -66,6 +104,73 @@ std::string BlockNodePath(const std::string& node) {
   std::error_code error;
   const std::filesystem::path resolved = std::filesystem::canonical(path, error);
   return error ? path.string() : resolved.string();
+}
+
+Status CheckModel(const std::string& path, const BlockFacts& facts) {
+  if (facts.partition) {
+    return Bad(fmt::format("{} is a partition; zones belong to the whole device, {}", path, facts.disk));
+  }
+  switch (facts.model) {
+    case ZonedModel::kHostManaged: return {};
+    case ZonedModel::kHostAware:
+      return Bad(fmt::format(
+          "{} is a host-aware disk, whose zones may be written anywhere; ZenFS needs a host-managed one",
+          path));
+    case ZonedModel::kNotZoned: break;
+  }
+  return Bad(
+      fmt::format("{} is a regular disk, not a zoned one; `zenfs devices` lists the zoned devices, "
+                  "`zenfs emu create` makes an emulated one",
+                  path));
+}
+
+std::string DescribeDeviceUsers(const BlockFacts& facts, const std::string& root) {
+  if (!facts.holders.empty()) return "part of " + facts.holders.front();
+  std::string user = Mount(root, facts.name);
+  if (user.empty()) user = Process(root, facts.name);
+  return user;
+}
+
+Status OpenError(int error, const std::string& path, const BlockFacts& facts, OpenMode mode) {
+  if (error == EBUSY) {
+    const std::string user = DescribeDeviceUsers(facts);
+    return Fail(Code::kBusy,
+                fmt::format("{} is in use{}", path, user.empty() ? " by somebody else" : ": " + user), error);
+  }
+  if (error == EACCES || error == EPERM) {
+    return Fail(ErrnoError(error, fmt::format("{}: can't be opened to {} it", path,
+                                              mode == OpenMode::kReadOnly ? "read" : "write"))
+                    .Advise("join the group of the device node or have it changed "
+                            "(packaging/udev/60-zenfs.rules shows how)"));
+  }
+  return FailErrno(error, path);
+}
+
+Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& facts,
+                                 const std::vector<ReportedZone>& zones) {
+  for (std::size_t i = 0; i < zones.size(); ++i) {
+    const bool last = i + 1 == zones.size();
+    const std::uint64_t start = i * facts.zone_size;
+    const std::uint64_t length = zones[i].length;
+    if (zones[i].info.start.value != start || length > facts.zone_size ||
+        (!last && length != facts.zone_size)) {
+      return Fail(Code::kCorruption,
+                  fmt::format("{}: zone {} is reported from {}, {} bytes long; by the kernel's zone size "
+                              "of {} it begins at {}",
+                              path, i, zones[i].info.start.value, length, facts.zone_size, start));
+    }
+    if (zones[i].info.type == ZoneType::kSequentialPreferred) {
+      return Bad(
+          fmt::format("{}: zone {} is one of a host-aware disk; ZenFS needs a host-managed one", path, i));
+    }
+  }
+  return Geometry{.block_size = facts.write_granularity,
+                  .zone_size = facts.zone_size,
+                  .zone_count = static_cast<std::uint32_t>(zones.size()),
+                  .max_open = facts.max_open,
+                  .max_active = facts.max_active,
+                  .max_append_bytes = 0,
+                  .volatile_cache = facts.volatile_cache};
 }
 
 Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const BlockOptions& options) {

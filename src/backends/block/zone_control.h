@@ -10,8 +10,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "backends/host/io_outcome.h"
+#include "backends/host/plain_io.h"
+#include "base/status.h"
 #include "device/zone_info.h"
 
 namespace zenfs {
@@ -42,6 +44,12 @@ class ZoneControl {
   [[nodiscard]] virtual CommandResult CommitRandom(std::uint64_t /*to*/) { return {.os_errno = EOPNOTSUPP}; }
 };
 
+// Returns exactly `count` zones of `zone_size` bytes from `first` on. Errors: by the errno, such as
+// kIo; kCorruption if the device reports fewer zones.
+[[nodiscard]] Result<std::vector<ReportedZone>> ReportZones(ZoneControl& control, const std::string& device,
+                                                            std::uint64_t zone_size, ZoneId first,
+                                                            std::uint32_t count);
+
 // Opens the zoned device `path` with the flags of open(2). Returns nullptr and sets errno on
 // failure.
 [[nodiscard]] std::unique_ptr<ZoneControl> OpenByIoctl(const std::string& path, int flags);
@@ -49,5 +57,19 @@ class ZoneControl {
 // files that libzbd would crash: it keeps descriptors in a table of 1024 and does not check its
 // bounds (seen with 2.0.4).
 [[nodiscard]] std::unique_ptr<ZoneControl> OpenByLibzbd(const std::string& path, int flags);
+
+// The kernel's numbers for zone types and conditions (linux/blkzoned.h); libzbd and NVMe have the same.
+struct KernelZone {
+  std::uint64_t start = 0;  // in bytes, like the other members
+  std::uint64_t length = 0;
+  std::uint64_t capacity = 0;
+  std::uint64_t write_pointer = 0;
+  unsigned type = 0;
+  unsigned condition = 0;
+  bool random_area = false;  // only the drive tells it, not the kernel
+};
+
+// An unknown condition counts as offline, so that the zone is neither read nor written.
+[[nodiscard]] ReportedZone FromKernel(const KernelZone& zone);
 
 }  // namespace zenfs

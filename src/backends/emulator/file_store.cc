@@ -188,7 +188,7 @@ Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& path, Open
   ZENFS_RETURN_IF_ERROR(store->TakeTables());
   ZENFS_RETURN_IF_ERROR(store->FinishResets());
   ZENFS_RETURN_IF_ERROR(store->CheckDurable());
-  if (!store->info_.reserved) ZENFS_RETURN_IF_ERROR(store->GiveBackEmptyZones());
+  if (!store->info_.reserved) ZENFS_RETURN_IF_ERROR(store->FreeEmptyZones());
   return store;
 }
 
@@ -258,7 +258,7 @@ Status FileStore::CheckDurable() const {
 
 // Frees the space of zones that a dead process has reset. The host is asked once for each run of data, not for each zone: behind
 // allocated space without data it may take long to find the next one.
-Status FileStore::GiveBackEmptyZones() {
+Status FileStore::FreeEmptyZones() {
   off_t data = -1;  // the first data at or behind the last place that was asked for
   for (std::uint32_t i = 0; i < geometry().zones; ++i) {
     ZENFS_ASSIGN_OR_RETURN(const MachineZone state, LoadState(ZoneId(i)));

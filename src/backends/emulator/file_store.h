@@ -121,7 +121,7 @@ class FileStore final : public Store {
   Status ReadWords(std::uint64_t table, std::uint32_t first, std::span<std::uint64_t> into) const;
   Status FinishResets();
   Status CheckDurable() const;
-  Status GiveBackEmptyZones();
+  Status FreeEmptyZones();
   bool IsHoleAlready(std::uint64_t at, std::span<const ByteView> pieces) const;
   // Skips holes.
   Status WriteZeros(ZoneId zone, std::uint64_t offset, std::uint64_t bytes);

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "backends/host/io_outcome.h"
+#include "backends/host/plain_io.h"
 
 namespace zenfs {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "backends/host/io_outcome.h"
+#include "backends/host/plain_io.h"
 #include "base/bytes.h"
 #include "base/unique_fd.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/host/io_outcome.h"
+#include "backends/host/plain_io.h"
 #include "testing/temp_directory.h"
 #include "testing/unprivileged.h"
 

@@ -15,8 +15,8 @@
 
 #include <cstdint>
 
-#include "backends/host/io_outcome.h"
-#include "backends/host/ring_commands.h"
+#include "backends/host/data_path.h"
+#include "backends/host/plain_io.h"
 #include "base/unique_fd.h"
 #include "device/host_cache.h"
 

@@ -48,7 +48,7 @@ class FileTarget final : public IoTarget {
 class KernelQueueTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    if (GetParam() && rings_.Lend(1) == nullptr) GTEST_SKIP() << "this host's kernel refuses io_uring";
+    if (GetParam() && rings_.Acquire(1) == nullptr) GTEST_SKIP() << "this host's kernel refuses io_uring";
   }
   void Fill(std::size_t bytes) {
     content_ = Pattern(bytes, 7);

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "backends/host/piece_cursor.h"
 #include "base/aligned_buffer.h"
 
 namespace zenfs {

@@ -60,7 +60,7 @@ class RingStallTest : public testing::Test {
  protected:
   void SetUp() override {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
-    if (rings_.Lend(1) == nullptr) GTEST_SKIP() << "this host's kernel refuses io_uring";
+    if (rings_.Acquire(1) == nullptr) GTEST_SKIP() << "this host's kernel refuses io_uring";
   }
   [[noreturn]] static void Leave(bool good) { ::_exit(good ? 0 : 1); }
 
@@ -81,7 +81,7 @@ TEST_F(RingStallTest, WriteContinuesBySystemCallsIfRingsAreForbidden) {
     const ByteView piece = data_.View();
     if (!ForbidEntering()) Leave(false);
     const bool written = WriteByRing(rings_, file_.get(), 0, std::span(&piece, 1)).Moved(piece.size());
-    Leave(written && FileHolds(file_.get(), piece) && rings_.Lend(1) == nullptr);
+    Leave(written && FileHolds(file_.get(), piece) && rings_.Acquire(1) == nullptr);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
@@ -105,7 +105,7 @@ TEST_F(RingStallTest, WriteUsesSystemCallsIfNoRingCanBeCreated) {
     const std::vector<std::string> notices = WithRefusal({"first"}, rings, "dev:x");
     const bool told =
         notices.size() == 2 && notices[1].starts_with("dev:x: the kernel refuses io_uring (Operation");
-    Leave(written && request.status.ok() && SameBytes(found.View(), piece) && rings.Lend(1) == nullptr &&
+    Leave(written && request.status.ok() && SameBytes(found.View(), piece) && rings.Acquire(1) == nullptr &&
           !queue->overlaps() && told && !RingPool(RingPool::Use::kForbidden).Refusal("dev:x"));
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
@@ -132,7 +132,7 @@ TEST_F(RingStallTest, WriteThatNeedsARingFailsWithoutOne) {
     ::alarm(kLimit);
     const ByteView piece = data_.View();
     RingPool rings(RingPool::Use::kNeeded);
-    const bool lent = rings.Lend(1) != nullptr;
+    const bool lent = rings.Acquire(1) != nullptr;
     if (!ForbidEntering()) Leave(false);
     const IoOutcome outcome = WriteByRing(rings, file_.get(), 0, std::span(&piece, 1));
     FileTarget target(file_.get());
@@ -166,7 +166,7 @@ TEST_F(RingStallTest, QueueCompletesAllRequestsIfRingsAreForbidden) {
       for (std::size_t i = 6; i < 9; ++i) queue->Submit(&requests[i]);
     }  // the destructor waits for the rest
     for (const IoRequest& request : requests) good = good && request.status.ok();
-    Leave(good && FileHolds(file_.get(), data_.View()) && rings_.Lend(1) == nullptr);
+    Leave(good && FileHolds(file_.get(), data_.View()) && rings_.Acquire(1) == nullptr);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
@@ -183,14 +183,14 @@ TEST(RingPatienceTest, CommandIsNotRepeatedForever) {
 TEST_F(RingStallTest, ShortageOfDescriptorsRefusesRingsTemporarily) {
   const auto run = [&] {
     ::alarm(kLimit);
-    const auto busy = rings_.Lend(1);  // takes the idle ring
+    const auto busy = rings_.Acquire(1);  // takes the idle ring
     rlimit before{};
     if (::getrlimit(RLIMIT_NOFILE, &before) != 0) Leave(false);
     const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
     if (::setrlimit(RLIMIT_NOFILE, &none) != 0) Leave(false);
-    const bool refused = rings_.Lend(1) == nullptr;
+    const bool refused = rings_.Acquire(1) == nullptr;
     if (::setrlimit(RLIMIT_NOFILE, &before) != 0) Leave(false);
-    Leave(busy != nullptr && refused && rings_.Lend(1) != nullptr);
+    Leave(busy != nullptr && refused && rings_.Acquire(1) != nullptr);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/piece_cursor.h"
+#include "backends/host/plain_io.h"
 #include "backends/nvme/nvme_status.h"
 
 namespace zenfs {

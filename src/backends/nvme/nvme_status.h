@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "backends/host/io_outcome.h"
+#include "backends/host/plain_io.h"
 
 namespace zenfs {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/block/kernel_zone.h"
+#include "backends/block/zone_control.h"
 #include "backends/nvme/nvme_status.h"
 #include "base/aligned_buffer.h"
 

@@ -8,8 +8,8 @@
 
 #include "backends/block/block_device.h"
 #include "backends/block/block_device_impl.h"
-#include "backends/block/open_steps.h"
-#include "backends/block/zone_report.h"
+#include "backends/block/open_block_device.h"
+#include "backends/block/zone_control.h"
 #include "backends/nvme/command_limits.h"
 #include "backends/nvme/nvme_device.h"
 #include "backends/nvme/nvme_namespace.h"

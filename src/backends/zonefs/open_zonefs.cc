@@ -86,7 +86,7 @@ bool SpoilsPlainWrites(const std::string& release) { return release.starts_with(
 Status CheckWrites(const std::string& name, bool io_uring, const std::string& release) {
   if (!SpoilsPlainWrites(release)) return {};
   RingPool rings(io_uring ? RingPool::Use::kAllowed : RingPool::Use::kForbidden);
-  if (rings.Lend(1) != nullptr) return {};
+  if (rings.Acquire(1) != nullptr) return {};
   return Fail(
       Code::kNotSupported,
       fmt::format("{}: zonefs of Linux {} is broken for writes other than by io_uring, which {}; use a newer "

@@ -15,7 +15,6 @@
 #include "backends/host/failed_write.h"
 #include "backends/host/kernel_cache.h"
 #include "backends/host/kernel_queue.h"
-#include "backends/host/ring_pool.h"
 #include "backends/zonefs/descriptor_cache.h"
 #include "backends/zonefs/recent_reads.h"
 #include "backends/zonefs/zone_writers.h"

@@ -1,15 +1,24 @@
-// What the openings of a block device by its node and by NVMe commands have in common.
+// Opens a block device, and the steps that this has in common with opening it by NVMe commands (nvme/nvme_device.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "backends/block/zone_control.h"
+#include "backends/block/block_device.h"
+#include "backends/block/block_device_impl.h"
 #include "backends/host/block_facts.h"
 #include "base/status.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
+
+// What OpenBlockDevice makes a device of. The caller may add to the parts.
+struct OpenedBlock {
+  BlockFacts facts;
+  BlockDevice::Parts parts;
+};
+[[nodiscard]] Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode,
+                                                 const BlockOptions& options);
 
 // kInvalidArgument unless the device is a whole host-managed disk: only those enforce the rules that the layers above rely
 // on.
@@ -22,5 +31,10 @@ namespace zenfs {
 // host-aware disk.
 [[nodiscard]] Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& facts,
                                                const std::vector<ReportedZone>& zones);
+
+// "mounted at /mnt", "part of dm-0", "open in process 1234 (db_bench)", or "" if the kernel shows
+// none of it (a process of another user, another namespace). Tests pass a directory as `root`,
+// which replaces / in the path of /proc.
+[[nodiscard]] std::string DescribeDeviceUsers(const BlockFacts& facts, const std::string& root = "");
 
 }  // namespace zenfs
