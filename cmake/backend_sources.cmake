@@ -74,17 +74,13 @@ set(ZENFS_TESTS_block
 
 # src/backends/nvme
 set(ZENFS_SOURCES_nvme
-  backends/nvme/command_limits.cc
-  backends/nvme/namespace_facts.cc
+  backends/nvme/nvme_commands.cc
+  backends/nvme/nvme_device.cc
   backends/nvme/nvme_namespace.cc
-  backends/nvme/nvme_path.cc
   backends/nvme/nvme_status.cc
-  backends/nvme/nvme_zone_control.cc
-  backends/nvme/open_nvme_device.cc
-  backends/nvme/open_with_commands.cc
 )
 set(ZENFS_TESTS_nvme
-  backends/nvme/namespace_facts_test.cc
+  backends/nvme/nvme_device_test.cc
   backends/nvme/nvme_namespace_test.cc
   backends/nvme/nvme_status_test.cc
 )

@@ -1,5 +1,9 @@
-// The way of data by NVMe commands: Read, Write, Copy, Flush (NVM Command Set) and Zone Append (Zoned Namespace Command Set). A
-// single command is sent by ioctl(2), those of a queue by io_uring (IORING_OP_URING_CMD, Linux 5.19).
+// The use of a zoned NVMe namespace by commands that are sent directly (NVMe passthrough).
+//
+//   data    Read, Write, Copy, Flush (NVM Command Set), Zone Append (Zoned Namespace Command Set)
+//   zones   Zone Management Send and Zone Management Receive (Zoned Namespace Command Set)
+//
+// A single command is sent by ioctl(2), those of a queue by io_uring (IORING_OP_URING_CMD, Linux 5.19).
 //
 // Passthrough goes around the page cache of the block device: what others read from its node through the cache may be
 // stale. ZenFS reads with O_DIRECT.
@@ -7,6 +11,7 @@
 
 #include <memory>
 
+#include "backends/block/zone_control.h"
 #include "backends/host/data_path.h"
 #include "backends/nvme/nvme_namespace.h"
 
@@ -14,6 +19,7 @@ struct nvme_passthru_cmd64;
 
 namespace zenfs {
 
+// The way of data.
 class NvmePath final : public DataPath, public AppendPath, private RingCommands {
  public:
   // `longest`: bytes that the kernel accepts for one command.
@@ -40,5 +46,14 @@ class NvmePath final : public DataPath, public AppendPath, private RingCommands 
   const std::uint64_t longest_;
   const std::uint64_t longest_append_;
 };
+
+// Zone management by commands alone. `block_device`: the open block device of the namespace.
+[[nodiscard]] std::unique_ptr<ZoneControl> ControlByCommands(std::shared_ptr<const NvmeNamespace> name_space,
+                                                             UniqueFd block_device);
+
+// Zones are managed by `kernel`, which may keep write pointers of its own; the drive is asked only for random write areas,
+// which the kernel does not know.
+[[nodiscard]] std::unique_ptr<ZoneControl> ControlBesideKernel(
+    std::unique_ptr<ZoneControl> kernel, std::shared_ptr<const NvmeNamespace> name_space);
 
 }  // namespace zenfs

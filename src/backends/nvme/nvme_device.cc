@@ -1,7 +1,10 @@
+#include "backends/nvme/nvme_device.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -10,15 +13,35 @@
 #include "backends/block/block_device_impl.h"
 #include "backends/block/open_block_device.h"
 #include "backends/block/zone_control.h"
-#include "backends/nvme/command_limits.h"
-#include "backends/nvme/nvme_device.h"
+#include "backends/host/block_facts.h"
+#include "backends/nvme/nvme_commands.h"
 #include "backends/nvme/nvme_namespace.h"
-#include "backends/nvme/nvme_path.h"
-#include "backends/nvme/nvme_zone_control.h"
+#include "base/bytes.h"
 #include "base/file_lock.h"
 
 namespace zenfs {
 namespace {
+
+// Adds to `geometry`, whose block size may be several logical blocks of the drive, what only commands of the drive do: zone
+// appends, copies and random write areas. `path`: for messages. Errors: kCorruption if the drive and the kernel have
+// different zones.
+Status AddCommandLimits(const std::string& path, const NamespaceFacts& facts, const NvmePath& commands,
+                        Geometry& geometry) {
+  if (facts.zone_size != geometry.zone_size || !IsMultiple(geometry.block_size, facts.block_size)) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: the drive has zones of {} bytes and blocks of {}, the kernel's have {} and {}", path,
+                    facts.zone_size, facts.block_size, geometry.zone_size, geometry.block_size));
+  }
+  geometry.max_append_bytes = RoundDown(commands.longest_append(), geometry.block_size);
+  geometry.max_copy_bytes = RoundDown(facts.longest_copy, geometry.block_size);
+  if (IsMultiple(facts.random_unit, geometry.block_size)) {  // the kernel's granularity may be larger
+    geometry.random_area_bytes = facts.random_area;
+    geometry.random_area_unit = facts.random_unit;
+    geometry.random_area_zones = facts.random_zones;
+  }
+  return {};
+}
 
 Result<BlockFacts> FactsBehind(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename();
@@ -67,6 +90,30 @@ Result<Geometry> GeometryOf(const std::string& path, Geometry geometry, const Na
   return geometry;
 }
 
+// Before Linux 6.2 the kernel lets everybody ask for identify data who may open the node, but only root send commands.
+Status Probe(ZoneControl& control) {
+  std::array<ReportedZone, 1> zone;
+  std::size_t count = 0;
+  const CommandResult answered = control.Report(0, zone, count);
+  if (answered.ok()) return {};
+  return FailErrno(answered.os_errno, WithStatus("a command was refused", answered.status));
+}
+
+// Changes `parts` only if it succeeds.
+Status AddCommands(const std::string& node, const BlockFacts& facts, BlockDevice::Parts& parts) {
+  const int flags = parts.mode == OpenMode::kExclusive ? O_RDWR : O_RDONLY;
+  ZENFS_ASSIGN_OR_RETURN(NvmeNamespace opened, OpenNamespace(node, flags));
+  const auto name_space = std::make_shared<const NvmeNamespace>(std::move(opened));
+  ZENFS_RETURN_IF_ERROR(Probe(*ControlByCommands(name_space, UniqueFd())));
+  const auto commands = std::make_shared<const NvmePath>(name_space, facts.longest_command);
+  ZENFS_RETURN_IF_ERROR(AddCommandLimits(node, name_space->facts, *commands, parts.geometry));
+  parts.control = ControlBesideKernel(std::move(parts.control), name_space);
+  parts.commands = commands;
+  parts.appends = commands;
+  parts.entries = RingPool::Entries::kBig;
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ZonedDevice>> OpenNvmeDevice(const std::string& node, OpenMode mode,
@@ -94,6 +141,21 @@ Result<std::unique_ptr<ZonedDevice>> OpenNvmeDevice(const std::string& node, Ope
   parts.appends = commands;
   parts.io_uring = options.io_uring;
   parts.entries = RingPool::Entries::kBig;
+  return std::make_unique<BlockDevice>(std::move(parts));
+}
+
+Result<std::unique_ptr<ZonedDevice>> OpenBlockDeviceWithCommands(const std::string& node, OpenMode mode,
+                                                                 const BlockOptions& options) {
+  ZENFS_ASSIGN_OR_RETURN(OpenedBlock opened, OpenBlockParts(node, mode, options));
+  BlockDevice::Parts& parts = opened.parts;
+  const std::string character_name = CharacterNodeOf(opened.facts.name);
+  if (!character_name.empty()) {
+    const Status added = AddCommands("/dev/" + character_name, opened.facts, parts);
+    if (!added.ok() && mode == OpenMode::kExclusive) {
+      parts.notices.push_back(
+          fmt::format("{}: the log does without zone append: {}", parts.name, added.error().ToString()));
+    }
+  }
   return std::make_unique<BlockDevice>(std::move(parts));
 }
 
