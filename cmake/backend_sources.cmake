@@ -87,27 +87,20 @@ set(ZENFS_TESTS_nvme
 
 # src/backends/zonefs
 set(ZENFS_SOURCES_zonefs
+  backends/zonefs/zonefs_device.cc
+  backends/zonefs/zonefs_mount.cc
+  backends/zonefs/zone_files.cc
   backends/zonefs/descriptor_cache.cc
-  backends/zonefs/explicit_open.cc
-  backends/zonefs/mount_table.cc
-  backends/zonefs/open_zonefs.cc
-  backends/zonefs/zone_directory.cc
   backends/zonefs/zone_file_device.cc
-  backends/zonefs/zone_ledger.cc
   backends/zonefs/zone_writers.cc
-  backends/zonefs/zonefs_limits.cc
 )
 set(ZENFS_TESTS_zonefs
+  backends/zonefs/zonefs_mount_test.cc
+  backends/zonefs/zonefs_device_test.cc
+  backends/zonefs/zone_files_test.cc
   backends/zonefs/descriptor_cache_test.cc
-  backends/zonefs/explicit_open_test.cc
-  backends/zonefs/mount_table_test.cc
-  backends/zonefs/open_zonefs_test.cc
-  backends/zonefs/recent_reads_test.cc
-  backends/zonefs/zone_directory_test.cc
   backends/zonefs/zone_file_device_test.cc
-  backends/zonefs/zone_ledger_test.cc
   backends/zonefs/zone_writers_test.cc
-  backends/zonefs/zonefs_limits_test.cc
 )
 
 # src/backends itself: naming and opening of devices

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "backends/block/block_device.h"
-#include "backends/zonefs/zonefs_device.h"
+#include "backends/zonefs/zonefs_mount.h"
 
 namespace zenfs {
 namespace {

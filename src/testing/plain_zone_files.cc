@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <set>
 
-#include "backends/zonefs/zone_directory.h"
+#include "backends/zonefs/zone_files.h"
 
 namespace zenfs {
 namespace {

@@ -1,12 +1,8 @@
-// The device on zone files. It checks every request against the known state of the zone before it
-// uses a file.
-//
-// Threads: as ZonedDevice. Reads hold only the lock of the descriptor cache for a moment, so they
-// never wait for a writer; the kernel alone knows where the zone ends. Writes and zone commands go
-// through ZoneWriters.
+// The device on the zone files of a zonefs.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,12 +12,51 @@
 #include "backends/host/kernel_cache.h"
 #include "backends/host/kernel_queue.h"
 #include "backends/zonefs/descriptor_cache.h"
-#include "backends/zonefs/recent_reads.h"
 #include "backends/zonefs/zone_writers.h"
+#include "base/clock.h"
 #include "device/zoned_device.h"
+#include "model/units.h"
 
 namespace zenfs {
 
+// Records when each zone was last read, to a tenth of a second, at negligible cost for the read.
+//
+// Threads: safe from any thread.
+class RecentReads {
+ public:
+  explicit RecentReads(std::uint32_t zones) : last_(std::make_unique<std::atomic<std::int64_t>[]>(zones)) {}
+
+  // Call it when a read begins and when it ends, so that a read in flight counts for at least a
+  // second.
+  void Note(ZoneId zone) {
+    const std::int64_t now = Tick(SteadyNow());
+    std::atomic<std::int64_t>& last = last_[zone.value];
+    // Store only a new value: otherwise readers of one zone would contend for the cache line.
+    if (last.load(std::memory_order_relaxed) != now) last.store(now, std::memory_order_relaxed);
+  }
+
+  // True if the zone was read in the second before `now`.
+  bool Lately(ZoneId zone, SteadyTime now = SteadyNow()) const {
+    const std::int64_t last = last_[zone.value].load(std::memory_order_relaxed);
+    return last != 0 && Tick(now) - last <= kTicks;
+  }
+
+ private:
+  static constexpr std::int64_t kTicks = 10;  // ticks per second
+  // Time in tenths of a second; at least 1.
+  static std::int64_t Tick(SteadyTime time) {
+    return 1 + std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count() / 100;
+  }
+
+  const std::unique_ptr<std::atomic<std::int64_t>[]> last_;
+};
+
+// The device on zone files. It checks every request against the known state of the zone before it
+// uses a file.
+//
+// Threads: as ZonedDevice. Reads hold only the lock of the descriptor cache for a moment, so they
+// never wait for a writer; the kernel alone knows where the zone ends. Writes and zone commands go
+// through ZoneWriters.
 class ZoneFileDevice final : public ZonedDevice, private IoTarget, private CacheTarget {
  public:
   struct Parts {

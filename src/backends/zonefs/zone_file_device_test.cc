@@ -264,5 +264,22 @@ TEST_F(ZoneFileDeviceTest, WriteTakesTheDescriptorsOfReadersWhenTheProcessHasNon
   EXPECT_TRUE(Write(2, 0, 1).ok()) << "the zone is as it was";
 }
 
+TEST(RecentReadsTest, ReadCountsForASecond) {
+  RecentReads reads(4);
+  EXPECT_FALSE(reads.Lately(ZoneId(1)));
+  const SteadyTime before = SteadyNow();
+  reads.Note(ZoneId(1));
+  EXPECT_TRUE(reads.Lately(ZoneId(1)));
+  EXPECT_TRUE(reads.Lately(ZoneId(1), before + std::chrono::milliseconds(900)));
+  EXPECT_FALSE(reads.Lately(ZoneId(1), SteadyNow() + std::chrono::milliseconds(1200)));
+}
+
+TEST(RecentReadsTest, ZonesAreApart) {
+  RecentReads reads(4);
+  reads.Note(ZoneId(2));
+  EXPECT_FALSE(reads.Lately(ZoneId(1)));
+  EXPECT_FALSE(reads.Lately(ZoneId(3)));
+}
+
 }  // namespace
 }  // namespace zenfs::zone_file_device_test

@@ -23,11 +23,8 @@
 // go through io_uring.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "device/zoned_device.h"
 
@@ -37,18 +34,6 @@ struct ZonefsOptions {
   bool io_uring = true;           // false: only preadv2 and pwritev2
   std::size_t descriptors = 256;  // most files open for reading; the zone limits bound those for writing
 };
-
-struct ZonefsMount {
-  std::string mountpoint;
-  std::string source;  // "/dev/nvme0n1"
-  dev_t device = 0;    // number of the block device; st_dev of every file of the mount
-  bool read_only = false;
-  bool whole = true;  // false: a bind mount of one directory or file of the zonefs
-};
-
-// The zonefs mounts that this process sees (/proc/self/mountinfo), in that order; none without
-// /proc. Tests pass another `file`.
-[[nodiscard]] std::vector<ZonefsMount> ZonefsMounts(const std::string& file = "/proc/self/mountinfo");
 
 // kExclusive takes an flock on the directory seq/: one holder per host. Needs no root if the
 // mount's uid, gid and perm allow it. The device has a notice if the mount lacks explicit-open.

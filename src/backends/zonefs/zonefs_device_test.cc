@@ -1,9 +1,10 @@
+#include "backends/zonefs/zonefs_device.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "backends/zonefs/zonefs_device.h"
 #include "testing/temp_directory.h"
 
 namespace zenfs {

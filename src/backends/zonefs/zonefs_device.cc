@@ -1,3 +1,5 @@
+#include "backends/zonefs/zonefs_device.h"
+
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -9,11 +11,9 @@
 
 #include "backends/host/block_facts.h"
 #include "backends/host/io_scheduler.h"
-#include "backends/zonefs/explicit_open.h"
-#include "backends/zonefs/zone_directory.h"
 #include "backends/zonefs/zone_file_device.h"
-#include "backends/zonefs/zonefs_device.h"
-#include "backends/zonefs/zonefs_limits.h"
+#include "backends/zonefs/zone_files.h"
+#include "backends/zonefs/zonefs_mount.h"
 
 namespace zenfs {
 namespace {

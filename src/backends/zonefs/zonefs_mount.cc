@@ -1,3 +1,5 @@
+#include "backends/zonefs/zonefs_mount.h"
+
 #include <sys/sysmacros.h>
 
 #include <algorithm>
@@ -6,8 +8,6 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
-
-#include "backends/zonefs/zonefs_device.h"
 
 namespace zenfs {
 namespace {
@@ -76,6 +76,69 @@ std::vector<ZonefsMount> ZonefsMounts(const std::string& file) {
     if (auto mount = ParseLine(line)) mounts.push_back(std::move(*mount));
   }
   return mounts;
+}
+
+namespace {
+
+std::optional<std::uint32_t> ReadNumber(const std::string& disk, const std::string& file,
+                                        const std::string& sysfs) {
+  std::ifstream text(sysfs + "/fs/zonefs/" + disk + "/" + file);
+  std::uint32_t number = 0;
+  if (text >> number) return number;
+  return std::nullopt;
+}
+
+}  // namespace
+
+ZonefsLimits ReadZonefsLimits(const std::string& disk, const BlockFacts* facts, const std::string& sysfs) {
+  const auto open = ReadNumber(disk, "max_wro_seq_files", sysfs);
+  const auto active = ReadNumber(disk, "max_active_seq_files", sysfs);
+  if (open && active) {
+    // Older kernels report 0 for a disk over others; host/block_facts.h then has the limits of the
+    // disks below.
+    const auto known = [](std::uint32_t said, std::uint32_t found) { return said != 0 ? said : found; };
+    return {.max_open = known(*open, facts == nullptr ? 0 : facts->max_open),
+            .max_active = known(*active, facts == nullptr ? 0 : facts->max_active),
+            .known = true,
+            .kept_by_zonefs = *open != 0 || *active != 0};
+  }
+  if (facts != nullptr && facts->model != ZonedModel::kNotZoned) {
+    return {.max_open = facts->max_open, .max_active = facts->max_active, .known = true};
+  }
+  return {};
+}
+
+std::optional<std::uint32_t> ActiveZoneFiles(const std::string& disk, const std::string& sysfs) {
+  return ReadNumber(disk, "nr_active_seq_files", sysfs);
+}
+
+namespace {
+
+std::optional<ZoneId> EmptyZone(const ZoneFiles& files) {
+  for (std::uint32_t i = 0; i < files.count(); ++i) {
+    const Result<ZoneFileState> state = files.Look(ZoneId(i));
+    if (state && state->access == ZoneAccess::kWritable && state->size == 0) return ZoneId(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<bool> IsExplicitOpen(const ZoneFiles& files, const ActiveCount& active,
+                                   std::uint32_t max_active) {
+  const std::optional<std::uint32_t> before = active();
+  if (!before || (max_active != 0 && *before >= max_active)) return std::nullopt;
+  const std::optional<ZoneId> zone = EmptyZone(files);
+  if (!zone) return std::nullopt;
+  const Result<UniqueFd> fd = files.OpenToWrite(*zone);
+  if (!fd) {
+    // Only an open that also opens the zone can exceed a limit.
+    if (fd.error().code() == Code::kBusy) return true;
+    return std::nullopt;
+  }
+  const std::optional<std::uint32_t> after = active();
+  if (!after) return std::nullopt;
+  return *after > *before;
 }
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-#include "backends/zonefs/zone_directory.h"
+#include "backends/zonefs/zone_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
