@@ -88,18 +88,15 @@ set(ZENFS_TESTS_metrics
 set(ZENFS_SOURCES_device
   device/checked_device.cc
   device/claimed_crcs.cc
-  device/copy_by_host.cc
   device/flush_mark.cc
   device/guarded_device.cc
   device/joined_device.cc
-  device/joined_queue.cc
   device/metered_device.cc
   device/paced_view.cc
   device/presence.cc
   device/read_only_view.cc
   device/read_or_zeros.cc
   device/request_check.cc
-  device/shared_flush.cc
   device/zone_info.cc
   device/zoned_device.cc
 )
@@ -109,7 +106,6 @@ set(ZENFS_TESTS_device
   device/guarded_device_test.cc
   device/joined_device_test.cc
   device/metered_device_test.cc
-  device/shared_flush_test.cc
   device/zone_info_test.cc
 )
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string_view>
+#include <vector>
 
 #include "backends/emulator/emulator.h"
 #include "base/aligned_buffer.h"
+#include "base/sync_point.h"
 #include "base/thread.h"
 #include "device/flush_mark.h"
 #include "device/joined_device.h"
@@ -13,8 +16,73 @@
 #include "testing/faulty_device.h"
 #include "testing/sim_scheduler.h"
 
-namespace zenfs {
+namespace zenfs::guarded_device_test {
 namespace {
+
+// The first flush waits until two other threads have joined, and fails. Later flushes succeed.
+class SharedFlushTest : public testing::Test {
+ protected:
+  Status FlushDevice() {
+    MutexLock lock(mutex_);
+    EXPECT_FALSE(under_way_);
+    under_way_ = true;
+    const int number = ++flushes_;
+    changed_.NotifyAll();
+    while (number == 1 && asked_ < 3) changed_.Wait(mutex_);
+    under_way_ = false;
+    if (number == 1) return Fail(Code::kIo, "the cache is lost");
+    return {};
+  }
+
+  void Asked(std::string_view point) {
+    if (point != "SharedFlush::Joined") return;
+    MutexLock lock(mutex_);
+    ++asked_;
+    changed_.NotifyAll();
+  }
+  void AwaitFirst() {
+    MutexLock lock(mutex_);
+    while (!under_way_) changed_.Wait(mutex_);
+  }
+
+  SharedFlush flush_{[this] { return FlushDevice(); }};
+  SyncPoint::Scope points_{[this](std::string_view point) { Asked(point); }};
+  Mutex mutex_;
+  CondVar changed_;
+  int flushes_ GUARDED_BY(mutex_) = 0;
+  int asked_ GUARDED_BY(mutex_) = 0;
+  bool under_way_ GUARDED_BY(mutex_) = false;
+};
+
+TEST_F(SharedFlushTest, CallersDuringAFailingFlushShareTheNextOne) {
+  Status first;
+  Status second;
+  Status third;
+  {
+    std::vector<Thread> threads;
+    threads.emplace_back("first", [&] { first = flush_.Run(); });
+    AwaitFirst();
+    threads.emplace_back("second", [&] { second = flush_.Run(); });
+    threads.emplace_back("third", [&] { third = flush_.Run(); });
+  }
+  EXPECT_FALSE(first.ok());
+  EXPECT_TRUE(second.ok());
+  EXPECT_TRUE(third.ok());
+  MutexLock lock(mutex_);
+  EXPECT_EQ(flushes_, 2);
+}
+
+TEST_F(SharedFlushTest, CallsOneAfterTheOtherFlushEach) {
+  {
+    MutexLock lock(mutex_);
+    asked_ = 2;
+  }
+  EXPECT_FALSE(flush_.Run().ok());
+  EXPECT_TRUE(flush_.Run().ok());
+  EXPECT_TRUE(flush_.Run().ok());
+  MutexLock lock(mutex_);
+  EXPECT_EQ(flushes_, 3);
+}
 
 using Command = FaultyDevice::Command;
 
@@ -284,4 +352,4 @@ TEST_F(GuardedDeviceTest, MarkRemembersAFailedFlushAcrossFlushesThatSucceed) {
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::guarded_device_test

@@ -73,4 +73,12 @@ Status CheckZoneRange(const std::string& name, const Geometry& g, ZoneId first, 
                              first.value, g.zone_count));
 }
 
+Status CopyByHost(ZonedDevice& device, DeviceOffset from, DeviceOffset to, std::uint64_t length) {
+  ZENFS_RETURN_IF_ERROR(CheckCopy(device.name(), device.geometry(), from, to, length));
+  AlignedBuffer buffer(length);
+  buffer.Resize(length);
+  ZENFS_RETURN_IF_ERROR(device.Read(from, buffer.Span()));
+  return device.Write(to, buffer.View());
+}
+
 }  // namespace zenfs

@@ -2,12 +2,14 @@
 // checks them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/bytes.h"
 #include "base/status.h"
 #include "device/geometry.h"
+#include "device/zoned_device.h"
 
 namespace zenfs {
 
@@ -35,5 +37,10 @@ namespace zenfs {
 // kInvalidArgument unless the device has `count` zones from `first`.
 [[nodiscard]] Status CheckZoneRange(const std::string& name, const Geometry& geometry, ZoneId first,
                                     std::uint32_t count);
+
+// A Copy for devices that exist only in this process or its files: checks the request, then reads and writes: the same effects, errors and outcomes as those of both.
+// kNotSupported if device.geometry().max_copy_bytes is 0.
+[[nodiscard]] Status CopyByHost(ZonedDevice& device, DeviceOffset from, DeviceOffset to,
+                                std::uint64_t length);
 
 }  // namespace zenfs

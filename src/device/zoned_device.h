@@ -21,6 +21,9 @@
 // After a failed write the write pointer is unknown until the next report of the zone.
 #pragma once
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,10 +33,9 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "device/device_owner.h"
 #include "device/geometry.h"
-#include "device/host_cache.h"
 #include "device/zone_info.h"
+#include "model/units.h"
 
 namespace zenfs {
 
@@ -72,6 +74,57 @@ class IoQueue {
   virtual std::size_t in_flight() const = 0;
   // Whether commands run while the caller does something else. Otherwise each is executed as it is submitted.
   virtual bool overlaps() const { return true; }
+};
+
+struct CachedRead {
+  DeviceOffset offset;
+  ByteSpan into;
+  Status status;
+};
+
+enum class CacheAdvice {
+  kWillNeed,  // begins to fill the cache with the range, and returns
+  kDontNeed,  // drops the range from the cache
+};
+
+// The host's cache of what a device holds: the kernel's page cache, or a model of it. What it holds costs no command.
+//
+// It is for callers that want the bytes of a file and do not ask where they come from. Reads that prove something about the
+// device go to the device itself (ZonedDevice::Read): recovery, check, scrub, verification of copies, backups.
+//
+// Coherence: bytes below the write pointer of a zone are those on the device, also after the zone was reset and written again.
+// The caller reads no others: a cache may keep what was beyond the write pointer.
+//
+// Units: bytes; no offset, length or address needs to be aligned. A range does not cross the end of a zone. Threads: any.
+class HostCache {
+ public:
+  virtual ~HostCache() = default;
+
+  // Fills `into` of each read and sets its status. Those that the cache does not hold are read from the device together, and
+  // kept. Errors: those of ZonedDevice::Read; the device may still return the bytes, because a cache reads more around them.
+  virtual void Read(std::span<CachedRead> reads) = 0;
+  // A hint; errors are ignored.
+  virtual void Advise(DeviceOffset offset, std::uint64_t length, CacheAdvice advice) = 0;
+};
+
+// Who may change every byte of a device: those who may write to its node or file.
+struct DeviceOwner {
+  std::uint32_t user = 0;
+  // A group that may write to the file. The group of a node is the system's (udev: disk), whose members may write to all disks,
+  // so it does not count.
+  std::optional<std::uint32_t> group{};
+  bool everybody = false;
+
+  static DeviceOwner Of(const struct stat& status) {
+    DeviceOwner owner{.user = status.st_uid, .everybody = (status.st_mode & S_IWOTH) != 0};
+    if (S_ISREG(status.st_mode) && (status.st_mode & S_IWGRP) != 0) owner.group = status.st_gid;
+    return owner;
+  }
+  // True if only root and the user of this process may change it.
+  bool IsTrusted() const {
+    return !everybody && (user == 0 || user == ::geteuid()) && (!group || *group == ::getegid());
+  }
+  friend bool operator==(const DeviceOwner&, const DeviceOwner&) = default;
 };
 
 // Error counts of a guarded device (device/guarded_device.h).

@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 #include "base/uuid.h"
-#include "device/device_owner.h"
 #include "device/geometry.h"
+#include "device/zoned_device.h"
 #include "discovery/known_devices.h"
 
 namespace zenfs {

@@ -18,7 +18,7 @@ namespace zenfs {
 //
 // Only a device with the superblock of the same volume is taken. Without waldev, a copy of the first device does not lead to the
 // log device of its original, the original does not lead to a copy of its log device, and both devices must have the same owner
-// (device/device_owner.h). The mount compares the keys of both (volume/pair_proof.h).
+// (DeviceOwner). The mount compares the keys of both (volume/pair_proof.h).
 // Options that no backend knows are put into `unclaimed` (not null).
 //
 // Errors: those of OpenDevice. kNotFound if the second device is missing; the text names it and the first one.

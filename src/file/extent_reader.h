@@ -15,7 +15,7 @@ namespace zenfs {
 // Who may answer a read.
 enum class ReadSource {
   kDevice,  // only the device, as for all that proves something
-  kCache,  // also the host's cache, where there is one (device/host_cache.h). What it can't read is read from the device
+  kCache,  // also the host's cache, where there is one (HostCache). What it can't read is read from the device
 };
 
 struct ReadRequest {

@@ -20,7 +20,7 @@
 #include "backends/emulator/zone_machine.h"
 #include "base/mutex.h"
 #include "base/random.h"
-#include "device/copy_by_host.h"
+#include "device/request_check.h"
 #include "device/zoned_device.h"
 #include "testing/loss.h"
 #include "testing/zone_image.h"

@@ -1,4 +1,4 @@
-// Reads through the host's cache (device/host_cache.h): they see what the device holds, whatever the cache held before.
+// Reads through the host's cache (HostCache, device/zoned_device.h): they see what the device holds, whatever the cache held before.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // An open block device and the calls that manage its zones. Implementations: with libzbd, with the kernel's ioctls
-// (linux/blkzoned.h) for builds without an LGPL-3.0 library, and with NVMe commands (nvme/nvme_zone_control.h), alone or
+// (linux/blkzoned.h) for builds without an LGPL-3.0 library, and with NVMe commands (nvme/nvme_commands.h), alone or
 // beside one of the others.
 //
 // Units: bytes. Threads: safe from any thread.

@@ -26,7 +26,7 @@
 #include "backends/emulator/volatile_cache.h"
 #include "backends/emulator/zone_machine.h"
 #include "base/mutex.h"
-#include "device/copy_by_host.h"
+#include "device/request_check.h"
 
 namespace zenfs {
 

@@ -10,7 +10,7 @@
 #include "backends/emulator/zone_machine.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "device/device_owner.h"
+#include "device/zoned_device.h"
 #include "model/units.h"
 
 namespace zenfs {

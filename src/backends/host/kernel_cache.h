@@ -18,7 +18,7 @@
 #include "backends/host/data_path.h"
 #include "backends/host/plain_io.h"
 #include "base/unique_fd.h"
-#include "device/host_cache.h"
+#include "device/zoned_device.h"
 
 namespace zenfs {
 

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "device/device_owner.h"
+#include "device/zoned_device.h"
 #include "model/units.h"
 
 namespace zenfs {

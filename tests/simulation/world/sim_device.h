@@ -15,8 +15,8 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
-#include "device/copy_by_host.h"
 #include "device/forwarding_device.h"
+#include "device/request_check.h"
 #include "testing/crash_device.h"
 
 namespace zenfs {
