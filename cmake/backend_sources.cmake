@@ -1,6 +1,7 @@
 # Sources of what stands behind the device interface: src/backends and what finds devices. The rest is in sources.cmake.
 # src/backends/host: what the kernel's devices share
 set(ZENFS_SOURCES_host
+  backends/host/backend_option.cc
   backends/host/data_path.cc
   backends/host/block_facts.cc
   backends/host/failed_write.cc

@@ -13,19 +13,16 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
+#include "backends/host/backend_option.h"
 #include "base/status.h"
 
 namespace zenfs {
 
-using DeviceOptions = std::vector<std::pair<std::string, std::string>>;
-
 struct DeviceUri {
-  std::string kind;       // "dev", "nvme", "zonefs", "uuid", "emu"
-  std::string target;     // the part after the colon, never empty
-  DeviceOptions options;  // in the order given, no key twice; a bare key has the value ""
+  std::string kind;    // "dev", "nvme", "zonefs", "uuid", "emu"
+  std::string target;  // the part after the colon, never empty
+  DeviceOptions options;
 };
 
 // All kinds.

@@ -12,8 +12,10 @@ namespace zenfs {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Pair;
+using testing::StartsWith;
 
 class OpenDeviceTest : public testing::Test {
  protected:
@@ -80,6 +82,19 @@ TEST_F(OpenDeviceTest, BadValuesAreNamed) {
   }
   EXPECT_THAT(Open("hostsync:maybe").error().text(), HasSubstr("hostsync:maybe"));
   EXPECT_TRUE(Open("hostsync:false"));
+}
+
+TEST_F(OpenDeviceTest, OptionsOfAllBackendsAreListed) {
+  EXPECT_THAT(DeviceOptionForms(), StartsWith("dev: also io:uring|io:plain and commands:0; nvme: also io:"));
+  EXPECT_THAT(DeviceOptionForms(), HasSubstr("emu: also timing:NAME, latency_us:N, "));
+  EXPECT_THAT(DeviceOptionForms(), EndsWith("warm_cache and hostsync"));
+}
+
+TEST_F(OpenDeviceTest, EachOptionBeginsWithItsKeyAndHasAMeaning) {
+  for (const OptionText& option : EmulatorOptionTexts()) {
+    EXPECT_THAT(std::string(option.form), StartsWith(std::string(option.key)));
+    EXPECT_NE(option.meaning, "");
+  }
 }
 
 TEST_F(OpenDeviceTest, ErrorsOfTheBackendComeThrough) {

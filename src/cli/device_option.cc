@@ -38,7 +38,7 @@ Result<NamedDevice> Named(Result<std::unique_ptr<ZonedDevice>> device, const Dev
                           OpenMode mode) {
   // Report a wrong option first, even if the device can't be opened either.
   NamedDevice named;
-  ZENFS_ASSIGN_OR_RETURN(named.mount_options, ParseMountOptions(unclaimed));
+  ZENFS_ASSIGN_OR_RETURN(named.mount_options, ParseMountOptions(unclaimed, DeviceOptionForms()));
   ZENFS_ASSIGN_OR_RETURN(named.device, std::move(device));
   if (mode == OpenMode::kExclusive && named.mount_options.read_only) {
     return Fail(Code::kReadOnly, "--uri: this verb writes; leave the option 'ro' out");

@@ -73,7 +73,8 @@ std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_cap
       RoundDown(std::clamp(std::bit_ceil(zone_capacity) / kPartOfZone, kLeast, kMost), kLeast));
 }
 
-Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, std::string>>& pairs) {
+Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, std::string>>& pairs,
+                                       std::string_view others) {
   MountOptions options;
   for (const auto& [key, value] : pairs) {
     if (key == "ro") {
@@ -116,15 +117,12 @@ Result<MountOptions> ParseMountOptions(const std::vector<std::pair<std::string, 
     } else {
       return Fail(
           Code::kInvalidArgument,
-          fmt::format(
-              "unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
-              "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, placement:NAME, spread:N, "
-              "reclaim:0, "
-              "device_copy:0, space_wait_s:N, flush_dir:PATH, metrics_file:PATH, trace_file:PATH, "
-              "aux_path:PATH and discard_unsynced, dev: and zonefs: also io:uring and io:plain, dev: also "
-              "commands:0, emu: timing:NAME, latency_us:N, write_us:N, flush_us:N, copy_kib:N, "
-              "page_cache:SIZE, warm_cache and hostsync",
-              key));
+          fmt::format("unknown option \"{}\"; the options are ro, buffer_kib:N, wal_buffer_kib:N, "
+                      "wal:auto|append|write|blocking, wal_depth:N, sync_blocks:0, placement:NAME, spread:N, "
+                      "reclaim:0, "
+                      "device_copy:0, space_wait_s:N, flush_dir:PATH, metrics_file:PATH, trace_file:PATH, "
+                      "aux_path:PATH and discard_unsynced{}{}",
+                      key, others.empty() ? "" : "; ", others));
     }
   }
   return options;

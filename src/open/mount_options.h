@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,8 +60,9 @@ struct MountOptions {
 // that the buffers of a few logs are no load on a device of small zones.
 [[nodiscard]] std::uint64_t WalBufferBytes(const MountOptions& options, std::uint64_t zone_capacity);
 
-// Errors: kInvalidArgument, which names the unknown key or the bad value and lists all keys.
+// Errors: kInvalidArgument, which names the unknown key or the bad value and lists all keys. `others`: for that message, the
+// options that somebody else takes, such as those of the device.
 [[nodiscard]] Result<MountOptions> ParseMountOptions(
-    const std::vector<std::pair<std::string, std::string>>& pairs);
+    const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view others = {});
 
 }  // namespace zenfs

@@ -18,7 +18,7 @@ Result<MountOptions> MountOptionsOf(DeviceUri uri) {
   ZENFS_RETURN_IF_ERROR(TakeLogDevice(uri));
   DeviceOptions unclaimed;
   ZENFS_RETURN_IF_ERROR(OpenDevice(uri, OpenMode::kReadOnly, &unclaimed));
-  return ParseMountOptions(unclaimed);
+  return ParseMountOptions(unclaimed, DeviceOptionForms());
 }
 
 // A read-only mount writes no LOG, and the program's own log is not known here.

@@ -1,6 +1,8 @@
 """How the command is called: help, version, and every way to call it wrong."""
 import json
 import os
+import pathlib
+import re
 import subprocess
 import unittest
 
@@ -148,6 +150,16 @@ class Usage(CliCase):
         self.fails("df", f"--uri=zenfs://emu:{self.image}?latency_us:soon", saying="latency_us:soon")
         self.fails("df", f"--uri=zenfs://emu:{self.image}?ro=1", saying="key:value")
         self.fails("df", f"--uri=zenfs://emu:{self.image}?ro,ro", saying="twice")
+
+    def test_every_option_of_a_uri_is_in_the_documentation(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/use/rocksdb.md").read_text()
+        documented = set(re.findall(r"^\| `(\w+)", page, re.M))
+        self.make_volume()
+        listed = self.zenfs("df", f"--uri=zenfs://emu:{self.image}?colour:red").err.split("the options are ", 1)[1]
+        forms = [form for part in listed.strip().split("; ") for form in re.split(", | and ", part.rpartition(": also ")[2])]
+        keys = {form.split(":")[0] for form in forms}
+        self.assertLess({"ro", "buffer_kib", "discard_unsynced", "io", "commands", "timing", "hostsync"}, keys)
+        self.assertEqual(keys - documented, set())
 
     def test_output_that_can_not_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:

@@ -18,7 +18,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "backends/host/backend_option.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -27,7 +29,12 @@ struct BlockOptions {
   enum class ZoneCommands { kDefault, kLibzbd, kIoctl };
   ZoneCommands zone_commands = ZoneCommands::kDefault;  // kDefault: libzbd if built in
   bool io_uring = true;                                 // false: only preadv2 and pwritev2
+  bool commands = true;  // false: no NVMe commands beside the kernel's calls (nvme/nvme_device.h)
 };
+
+// The options of a dev: URI (host/backend_option.h).
+[[nodiscard]] std::vector<OptionText> BlockOptionTexts();
+[[nodiscard]] Result<BlockOptions> TakeBlockOptions(const DeviceOptions& given, DeviceOptions* unclaimed);
 
 // `node` is a path, or a name under /dev. kExclusive opens with O_EXCL: nobody else on this host
 // can mount or map the device or open it in the same way meanwhile. kReadOnly needs only permission

@@ -19,6 +19,18 @@
 namespace zenfs {
 namespace {
 
+constexpr BackendOption<BlockOptions> kOptions[] = {
+    kIoOption<BlockOptions>,
+    {{.key = "commands",
+      .form = "commands:0",
+      .meaning = "no NVMe commands, so no zone append (nvme/nvme_device.h)",
+      .for_comparisons = true},
+     [](BlockOptions& options, std::string_view key, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(options.commands, ParseSwitch(key, value));
+       return {};
+     }},
+};
+
 std::unexpected<Error> Bad(std::string text) { return Fail(Code::kInvalidArgument, std::move(text)); }
 
 namespace fs = std::filesystem;
@@ -98,6 +110,12 @@ std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
 }
 
 }  // namespace
+
+std::vector<OptionText> BlockOptionTexts() { return TextsOf(kOptions); }
+
+Result<BlockOptions> TakeBlockOptions(const DeviceOptions& given, DeviceOptions* unclaimed) {
+  return TakeOptions(kOptions, given, unclaimed);
+}
 
 std::string BlockNodePath(const std::string& node) {
   const std::filesystem::path path = std::filesystem::path("/dev") / node;  // or `node`, if absolute

@@ -13,9 +13,83 @@
 #include "backends/emulator/store.h"
 #include "backends/emulator/zone_machine.h"
 #include "base/mutex.h"
+#include "base/size_text.h"
 
 namespace zenfs {
 namespace {
+
+constexpr std::uint32_t kMaxLatencyUs = 10'000'000;
+constexpr std::uint32_t kMaxCopyKib = 1 << 20;
+
+Result<std::uint32_t> ParseLatency(std::string_view key, std::string_view value) {
+  return ParseNumber(key, value, "microseconds", kMaxLatencyUs);
+}
+
+constexpr BackendOption<EmulatorOptions> kOptions[] = {
+    {{.key = "timing",
+      .form = "timing:NAME",
+      .meaning = "the times of a drive, whatever the file's profile is"},
+     [](EmulatorOptions& options, std::string_view, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(options.timing, ParseTiming(value));
+       return {};
+     }},
+    {{.key = "latency_us",
+      .form = "latency_us:N",
+      .meaning = "every command takes N microseconds, at most 10 seconds",
+      .for_comparisons = true},
+     [](EmulatorOptions& options, std::string_view key, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(const std::uint32_t us, ParseLatency(key, value));
+       options.read_us = options.write_us = options.append_us = options.management_us = options.flush_us = us;
+       return {};
+     }},
+    {{.key = "write_us",
+      .form = "write_us:N",
+      .meaning = "the same for writes and appends; the later one of latency_us and this counts for them",
+      .for_comparisons = true},
+     [](EmulatorOptions& options, std::string_view key, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(options.write_us, ParseLatency(key, value));
+       options.append_us = options.write_us;
+       return {};
+     }},
+    {{.key = "flush_us", .form = "flush_us:N", .meaning = "the same for flushes", .for_comparisons = true},
+     [](EmulatorOptions& options, std::string_view key, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(options.flush_us, ParseLatency(key, value));
+       return {};
+     }},
+    {{.key = "copy_kib",
+      .form = "copy_kib:N",
+      .meaning = "copies inside the device, of at most N KiB; 0: none",
+      .for_comparisons = true},
+     [](EmulatorOptions& options, std::string_view key, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(const std::uint32_t kib, ParseNumber(key, value, "KiB", kMaxCopyKib));
+       options.max_copy_bytes = std::uint64_t{kib} << 10;
+       return {};
+     }},
+    {{.key = "page_cache",
+      .form = "page_cache:SIZE",
+      .meaning =
+          "what the modelled page cache of the host holds (page_cache_model.h), such as 512M; 0: nothing",
+      .for_comparisons = true},
+     [](EmulatorOptions& options, std::string_view, std::string_view value) -> Status {
+       const Result<std::uint64_t> size = ParseSize(value);
+       if (!size) return Fail(size.error().With("option page_cache"));
+       options.page_cache_bytes = *size;
+       return {};
+     }},
+    {{.key = "warm_cache",
+      .form = "warm_cache",
+      .meaning = "that cache begins with what is written on the device",
+      .for_comparisons = true},
+     [](EmulatorOptions& options, std::string_view key, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(options.warm_cache, ParseSwitch(key, value));
+       return {};
+     }},
+    {{.key = "hostsync", .form = "hostsync", .meaning = "a flush is an fdatasync of the file"},
+     [](EmulatorOptions& options, std::string_view key, std::string_view value) -> Status {
+       ZENFS_ASSIGN_OR_RETURN(options.hostsync, ParseSwitch(key, value));
+       return {};
+     }},
+};
 
 // Blocks in memory, allocated per zone at its first write.
 class MemoryStore final : public Store {
@@ -99,6 +173,12 @@ std::uint32_t EmulatorOptions::latency_us(EmulatorCommand command) const {
     case EmulatorCommand::kFlush: return flush_us;
   }
   return 0;
+}
+
+std::vector<OptionText> EmulatorOptionTexts() { return TextsOf(kOptions); }
+
+Result<EmulatorOptions> TakeEmulatorOptions(const DeviceOptions& given, DeviceOptions* unclaimed) {
+  return TakeOptions(kOptions, given, unclaimed);
 }
 
 std::unique_ptr<EmulatorDevice> CreateMemoryDevice(const EmulatorGeometry& geometry,

@@ -20,9 +20,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/emulator/emulator_geometry.h"
 #include "backends/emulator/timing.h"
+#include "backends/host/backend_option.h"
 #include "base/uuid.h"
 #include "device/zoned_device.h"
 
@@ -54,6 +56,11 @@ struct EmulatorOptions {
 
   std::uint32_t latency_us(EmulatorCommand command) const;
 };
+
+// The options of an emu: URI (host/backend_option.h).
+[[nodiscard]] std::vector<OptionText> EmulatorOptionTexts();
+[[nodiscard]] Result<EmulatorOptions> TakeEmulatorOptions(const DeviceOptions& given,
+                                                          DeviceOptions* unclaimed);
 
 // Counters of the device's work and of its cost on the host. Subtract cpu_ns to measure the
 // software above.

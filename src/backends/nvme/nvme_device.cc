@@ -22,6 +22,8 @@
 namespace zenfs {
 namespace {
 
+constexpr BackendOption<NvmeOptions> kOptions[] = {kIoOption<NvmeOptions>};
+
 // Adds to `geometry`, whose block size may be several logical blocks of the drive, what only commands of the drive do: zone
 // appends, copies and random write areas. `path`: for messages. Errors: kCorruption if the drive and the kernel have
 // different zones.
@@ -116,6 +118,12 @@ Status AddCommands(const std::string& node, const BlockFacts& facts, BlockDevice
 
 }  // namespace
 
+std::vector<OptionText> NvmeOptionTexts() { return TextsOf(kOptions); }
+
+Result<NvmeOptions> TakeNvmeOptions(const DeviceOptions& given, DeviceOptions* unclaimed) {
+  return TakeOptions(kOptions, given, unclaimed);
+}
+
 Result<std::unique_ptr<ZonedDevice>> OpenNvmeDevice(const std::string& node, OpenMode mode,
                                                     const NvmeOptions& options) {
   const std::string path = BlockNodePath(node);
@@ -146,6 +154,7 @@ Result<std::unique_ptr<ZonedDevice>> OpenNvmeDevice(const std::string& node, Ope
 
 Result<std::unique_ptr<ZonedDevice>> OpenBlockDeviceWithCommands(const std::string& node, OpenMode mode,
                                                                  const BlockOptions& options) {
+  if (!options.commands) return OpenBlockDevice(node, mode, options);
   ZENFS_ASSIGN_OR_RETURN(OpenedBlock opened, OpenBlockParts(node, mode, options));
   BlockDevice::Parts& parts = opened.parts;
   const std::string character_name = CharacterNodeOf(opened.facts.name);

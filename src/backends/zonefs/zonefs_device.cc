@@ -18,6 +18,8 @@
 namespace zenfs {
 namespace {
 
+constexpr BackendOption<ZonefsOptions> kOptions[] = {kIoOption<ZonefsOptions>};
+
 // ZONEFS_MAGIC of linux/magic.h since Linux 5.6: "ZOFS".
 constexpr std::uint64_t kZonefsMagic = 0x5a4f4653;
 
@@ -116,6 +118,12 @@ std::vector<std::string> Notices(const std::string& name, const std::string& pat
 }
 
 }  // namespace
+
+std::vector<OptionText> ZonefsOptionTexts() { return TextsOf(kOptions); }
+
+Result<ZonefsOptions> TakeZonefsOptions(const DeviceOptions& given, DeviceOptions* unclaimed) {
+  return TakeOptions(kOptions, given, unclaimed);
+}
 
 Result<std::unique_ptr<ZonedDevice>> OpenZonefs(const std::string& mountpoint, OpenMode mode,
                                                 const ZonefsOptions& options) {

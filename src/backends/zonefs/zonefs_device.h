@@ -25,7 +25,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "backends/host/backend_option.h"
 #include "device/zoned_device.h"
 
 namespace zenfs {
@@ -34,6 +36,10 @@ struct ZonefsOptions {
   bool io_uring = true;           // false: only preadv2 and pwritev2
   std::size_t descriptors = 256;  // most files open for reading; the zone limits bound those for writing
 };
+
+// The options of a zonefs: URI (host/backend_option.h).
+[[nodiscard]] std::vector<OptionText> ZonefsOptionTexts();
+[[nodiscard]] Result<ZonefsOptions> TakeZonefsOptions(const DeviceOptions& given, DeviceOptions* unclaimed);
 
 // kExclusive takes an flock on the directory seq/: one holder per host. Needs no root if the
 // mount's uid, gid and perm allow it. The device has a notice if the mount lacks explicit-open.
