@@ -18,6 +18,9 @@ namespace {
 // The longest write that may delay reads of its zone.
 constexpr std::size_t kBriefBytes = 128u << 10;
 
+// Most files open for reads of the device, and for those through the cache. The limits of zones bound those for writing.
+constexpr std::size_t kDescriptors = 256;
+
 ByteView Zeros() {
   static const AlignedBuffer zeros = [] {
     AlignedBuffer buffer(kBriefBytes);
@@ -75,8 +78,8 @@ ZoneFileDevice::ZoneFileDevice(Parts parts, const Geometry& geometry, std::vecto
       geometry_(geometry),
       capacities_(Capacities(zones)),
       writers_(parts_.name, *parts_.files, parts_.limits, std::move(zones)),
-      readers_(parts_.descriptors, [this](ZoneId zone) { return parts_.files->OpenToRead(zone); }),
-      buffered_readers_(parts_.descriptors,
+      readers_(kDescriptors, [this](ZoneId zone) { return parts_.files->OpenToRead(zone); }),
+      buffered_readers_(kDescriptors,
                         [this](ZoneId zone) -> Result<UniqueFd> {
                           ZENFS_ASSIGN_OR_RETURN(const DescriptorCache::Descriptor direct,
                                                  readers_.Get(zone));

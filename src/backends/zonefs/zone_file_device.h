@@ -71,7 +71,6 @@ class ZoneFileDevice final : public ZonedDevice, private IoTarget, private Cache
     bool io_uring = true;
     bool plain_writes =
         true;  // false: writes without io_uring do harm, so they fail (RingPool::Use::kNeeded)
-    std::size_t descriptors = 256;  // files open for reading
     std::vector<std::string> notices;
   };
 

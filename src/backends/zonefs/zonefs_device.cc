@@ -132,7 +132,6 @@ Result<std::unique_ptr<ZonedDevice>> OpenZonefs(const std::string& mountpoint, O
   parts.name = "zonefs:" + path;
   parts.mode = mode;
   parts.io_uring = options.io_uring;
-  parts.descriptors = options.descriptors;
   ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneDirectory> directory, OpenDirectory(parts.name, path));
   const dev_t device = directory->device();
   const auto facts = ReadBlockFacts(device);

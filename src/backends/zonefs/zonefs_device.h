@@ -33,8 +33,7 @@
 namespace zenfs {
 
 struct ZonefsOptions {
-  bool io_uring = true;           // false: only preadv2 and pwritev2
-  std::size_t descriptors = 256;  // most files open for reading; the zone limits bound those for writing
+  bool io_uring = true;  // false: only preadv2 and pwritev2
 };
 
 // The options of a zonefs: URI (host/backend_option.h).
