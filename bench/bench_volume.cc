@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "device/checked_device.h"
 #include "testing/borrowed_device.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 
 namespace zenfs {
 namespace {

@@ -10,8 +10,8 @@
 #include "testing/borrowed_device.h"
 #include "testing/device_data.h"
 #include "testing/empty_zone.h"
-#include "volume/format_volume.h"
-#include "volume/mounted_volume.h"
+#include "volume/mkfs.h"
+#include "volume/mount/mounted_volume.h"
 
 namespace zenfs {
 namespace {

@@ -20,7 +20,7 @@
 #include "base/aligned_buffer.h"
 #include "base/clock.h"
 #include "must.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "volume/volume.h"
 
 namespace zenfs {

@@ -26,7 +26,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "must.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "volume/volume.h"
 
 namespace zenfs {

@@ -58,7 +58,7 @@ function(zenfs_add_layers)
   zenfs_layer(reclaim DEPENDS base model device catalog file wal zone open)
   zenfs_layer(volume DEPENDS base model metrics device format zone metalog file wal catalog open reclaim buffers)
   # mkfs writes it into the superblock.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/format_volume.cc PROPERTIES
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/volume/mkfs.cc PROPERTIES
     COMPILE_DEFINITIONS ZENFS_VERSION="${PROJECT_VERSION}")
   zenfs_layer(backup DEPENDS base model catalog volume LIBRARIES nlohmann_json::nlohmann_json)
   zenfs_layer(repair DEPENDS base device format metalog model buffers wal zone volume)

@@ -6,7 +6,7 @@
 #include "backup/restore_plan.h"
 #include "base/free_bytes.h"
 #include "testing/direct_commit.h"
-#include "volume/aux_volume.h"
+#include "volume/aux_directory/aux_volume.h"
 
 namespace zenfs {
 namespace {

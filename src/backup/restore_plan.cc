@@ -10,7 +10,7 @@
 #include "base/saturating.h"
 #include "base/short_bytes.h"
 #include "catalog/path.h"
-#include "volume/aux_directory.h"
+#include "volume/aux_directory/aux_directory.h"
 
 namespace zenfs {
 namespace {

@@ -11,7 +11,7 @@
 #include "backup/volume_tree.h"
 #include "base/counted.h"
 #include "base/crc32c.h"
-#include "volume/aux_directory.h"
+#include "volume/aux_directory/aux_directory.h"
 
 namespace zenfs {
 namespace {

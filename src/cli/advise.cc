@@ -10,7 +10,7 @@
 #include "cli/flags.h"
 #include "cli/text_table.h"
 #include "cli/verbs.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "volume/space_options.h"
 
 namespace zenfs {

@@ -3,7 +3,7 @@
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
-#include "volume/check_volume.h"
+#include "volume/fsck/check_volume.h"
 
 namespace zenfs {
 namespace {

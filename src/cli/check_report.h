@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/console.h"
-#include "volume/check_volume.h"
+#include "volume/fsck/check_volume.h"
 
 namespace zenfs {
 

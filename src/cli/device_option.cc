@@ -7,7 +7,7 @@
 #include "backends/open_device.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
-#include "volume/aux_volume.h"
+#include "volume/aux_directory/aux_volume.h"
 
 namespace zenfs {
 namespace {

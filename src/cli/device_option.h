@@ -49,7 +49,7 @@ class DeviceOption {
   // (damage, lost data, flushed bytes that may be missing) to standard error, one line each. Errors: those of Open, such as
   // kBusy with the name of the process that has the device, and of Volume::Mount.
   [[nodiscard]] Result<std::shared_ptr<Volume>> Mount(OpenMode mode, Console& console) const;
-  // The same with the files of the volume's aux directory (volume/aux_volume.h). If that can't be used, prints a note to
+  // The same with the files of the volume's aux directory (volume/aux_directory/aux_volume.h). If that can't be used, prints a note to
   // `console`, and the result is the volume alone.
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountForFiles(OpenMode mode, Console& console) const;
   // Unmounts a volume, and prints the notices that were added since.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/console.h"
-#include "volume/finding.h"
+#include "volume/fsck/finding.h"
 
 namespace zenfs {
 

@@ -10,8 +10,8 @@
 #include "cli/verbs.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
-#include "volume/aux_marker.h"
-#include "volume/format_volume.h"
+#include "volume/aux_directory/aux_marker.h"
+#include "volume/mkfs.h"
 
 namespace zenfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "volume/scrub.h"
+#include "volume/fsck/scrub.h"
 
 #include <fmt/format.h>
 

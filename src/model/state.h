@@ -89,7 +89,7 @@ class State {
   // Compares contents; shared and separate records are equal.
   friend bool operator==(const State& a, const State& b);
 
-  // Checks all invariants above that can be checked without a device, except that no extents overlap: volume/check_volume.cc
+  // Checks all invariants above that can be checked without a device, except that no extents overlap: volume/fsck/check_volume.cc
   // does that, with the zones. Empty if there is no violation.
   StateFlaws Flaws() const;
   // Same, also for extents that overlap. The texts of those kept.

@@ -7,8 +7,8 @@
 #include "repair/repair_test_rig.h"
 #include "testing/immediate_queue.h"
 #include "testing/sim_scheduler.h"
+#include "volume/fsck/scrub.h"
 #include "volume/pair_test_rig.h"
-#include "volume/scrub.h"
 
 namespace zenfs {
 namespace {

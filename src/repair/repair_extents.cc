@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "format/frame.h"
 #include "repair/repair_names.h"
-#include "volume/places.h"
+#include "volume/fsck/places.h"
 
 namespace zenfs {
 namespace {

@@ -8,7 +8,7 @@
 #include "device/geometry.h"
 #include "device/zone_info.h"
 #include "model/state_draft.h"
-#include "volume/file_names.h"
+#include "volume/fsck/file_names.h"
 
 namespace zenfs {
 

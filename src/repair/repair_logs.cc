@@ -7,7 +7,7 @@
 
 #include "device/remembered_holes.h"
 #include "repair/repair_names.h"
-#include "volume/places.h"
+#include "volume/fsck/places.h"
 #include "wal/wal_recovery.h"
 
 namespace zenfs {

@@ -10,7 +10,7 @@
 #include "device/zoned_device.h"
 #include "format/superblock.h"
 #include "model/state_draft.h"
-#include "volume/file_names.h"
+#include "volume/fsck/file_names.h"
 #include "wal/wal_recovery.h"
 
 namespace zenfs {

@@ -20,7 +20,7 @@
 #include "repair/repair_extents.h"
 #include "repair/repair_logs.h"
 #include "repair/repair_names.h"
-#include "volume/file_names.h"
+#include "volume/fsck/file_names.h"
 #include "volume/pair_proof.h"
 #include "zone/zone_limits.h"
 

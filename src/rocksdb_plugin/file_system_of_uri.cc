@@ -5,7 +5,7 @@
 #include "backends/device_uri.h"
 #include "rocksdb_plugin/mount_uri.h"
 #include "rocksdb_plugin/zenfs_file_system.h"
-#include "volume/aux_volume.h"
+#include "volume/aux_directory/aux_volume.h"
 
 namespace zenfs {
 

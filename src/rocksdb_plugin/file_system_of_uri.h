@@ -10,7 +10,7 @@
 
 namespace zenfs {
 
-// Mounts the volume, with its aux directory if it has one (volume/aux_volume.h). Errors: those of
+// Mounts the volume, with its aux directory if it has one (volume/aux_directory/aux_volume.h). Errors: those of
 // MountUri and WithAuxDirectory. Threads: any.
 [[nodiscard]] Result<std::shared_ptr<Volume>> VolumeOfUri(const std::string& uri);
 // The files of VolumeOfUri.

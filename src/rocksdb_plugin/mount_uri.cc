@@ -6,7 +6,7 @@
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
 #include "rocksdb_plugin/print_line.h"
-#include "volume/mount_table.h"
+#include "volume/mount/mount_table.h"
 
 namespace zenfs {
 

@@ -1,7 +1,7 @@
 // Moves all live data out of a zone, as the collector does when space is short.
 #pragma once
 
-#include "volume/mounted_volume.h"
+#include "volume/mount/mounted_volume.h"
 
 namespace zenfs {
 

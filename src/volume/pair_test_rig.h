@@ -13,7 +13,7 @@
 #include "metalog/probe.h"
 #include "testing/borrowed_device.h"
 #include "testing/crash_device.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "volume/volume.h"
 #include "volume/volume_test_util.h"
 

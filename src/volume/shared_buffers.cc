@@ -14,7 +14,7 @@
 #include "buffers/live_buffers.h"
 #include "format/buffer_area_layout.h"
 #include "metalog/probe.h"
-#include "volume/live_state.h"
+#include "volume/reader/live_state.h"
 #include "volume/waiting_bytes.h"
 
 namespace zenfs {

@@ -2,7 +2,7 @@
 
 #include "device/forwarding_device.h"
 #include "format/buffer_area_layout.h"
-#include "volume/volume_flush_test_rig.h"
+#include "volume/mount/volume_flush_test_rig.h"
 
 namespace zenfs {
 namespace {

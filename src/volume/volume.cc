@@ -4,9 +4,9 @@
 
 #include "device/guarded_device.h"
 #include "metalog/probe.h"
-#include "volume/mounted_volume.h"
-#include "volume/reader_volume.h"
-#include "volume/recovery.h"
+#include "volume/mount/mounted_volume.h"
+#include "volume/mount/recovery.h"
+#include "volume/reader/reader_volume.h"
 
 namespace zenfs {
 

@@ -29,7 +29,7 @@
 #include "open/mount_options.h"
 #include "open/write_accounting.h"
 #include "volume/file_handle.h"
-#include "volume/finding.h"
+#include "volume/fsck/finding.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
@@ -104,7 +104,7 @@ class Volume {
   // those of RecoverVolume and ProbeSuperblock; kReadOnly for unknown read-only-compatible feature bits.
   //
   // If the device is open read-only, the volume is mounted read-only, also beside a writer. Then each call sees the commits
-  // and frames that are on the device at that moment, and what the writer has flushed (volume/reader_volume.h).
+  // and frames that are on the device at that moment, and what the writer has flushed (volume/reader/reader_volume.h).
   [[nodiscard]] static Result<std::shared_ptr<Volume>> Mount(std::unique_ptr<ZonedDevice> device,
                                                              const MountOptions& options);
   // Unmounts if Unmount was not called. Open handles may outlive it; their calls fail with kShutdown.

@@ -1,9 +1,9 @@
 // The key that proves that two devices are those of the last mount.
 #include <gmock/gmock.h>
 
+#include "volume/fsck/scrub.h"
 #include "volume/pair_proof.h"
 #include "volume/pair_test_rig.h"
-#include "volume/scrub.h"
 
 namespace zenfs::volume_pair_test {
 namespace {

@@ -17,8 +17,8 @@
 #include "metalog/probe.h"
 #include "testing/borrowed_device.h"
 #include "testing/deep_tree.h"
-#include "volume/check_volume.h"
-#include "volume/format_volume.h"
+#include "volume/fsck/check_volume.h"
+#include "volume/mkfs.h"
 #include "volume/volume.h"
 
 namespace zenfs {

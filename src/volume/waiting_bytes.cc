@@ -10,9 +10,9 @@
 #include "base/counted.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
-#include "volume/file_names.h"
-#include "volume/log_losses.h"
-#include "volume/places.h"
+#include "volume/fsck/file_names.h"
+#include "volume/fsck/log_losses.h"
+#include "volume/fsck/places.h"
 
 namespace zenfs {
 

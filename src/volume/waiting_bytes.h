@@ -15,7 +15,7 @@
 #include "device/zoned_device.h"
 #include "format/superblock.h"
 #include "model/state.h"
-#include "volume/finding.h"
+#include "volume/fsck/finding.h"
 
 namespace zenfs {
 

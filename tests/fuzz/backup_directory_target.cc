@@ -19,7 +19,7 @@
 #include "scratch_path.h"
 #include "simulated.h"
 #include "testing/borrowed_device.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "volume_look.h"
 
 namespace zenfs {

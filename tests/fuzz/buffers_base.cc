@@ -13,7 +13,7 @@
 #include "metalog/replay.h"
 #include "simulated.h"
 #include "testing/borrowed_device.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 
 namespace zenfs {
 namespace {

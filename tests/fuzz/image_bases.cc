@@ -9,7 +9,7 @@
 #include "metalog/replay.h"
 #include "simulated.h"
 #include "testing/split_device.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "volume/volume.h"
 
 namespace zenfs {

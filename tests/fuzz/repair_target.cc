@@ -15,7 +15,7 @@
 #include "scratch_path.h"
 #include "simulated.h"
 #include "testing/split_device.h"
-#include "volume/scrub.h"
+#include "volume/fsck/scrub.h"
 #include "volume_look.h"
 
 namespace zenfs {

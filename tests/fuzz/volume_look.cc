@@ -6,7 +6,7 @@
 
 #include "input.h"
 #include "testing/split_device.h"
-#include "volume/check_volume.h"
+#include "volume/fsck/check_volume.h"
 
 namespace zenfs {
 namespace {

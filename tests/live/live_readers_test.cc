@@ -12,8 +12,8 @@
 #include "base/random.h"
 #include "live_writer.h"
 #include "testing/temp_directory.h"
-#include "volume/check_volume.h"
-#include "volume/format_volume.h"
+#include "volume/fsck/check_volume.h"
+#include "volume/mkfs.h"
 #include "volume/volume.h"
 
 namespace zenfs {

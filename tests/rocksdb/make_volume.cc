@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "backends/emulator/emulator.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 
 #include "discovery/volume_device.h"
 #include "rocksdb/convenience.h"
-#include "volume/check_volume.h"
-#include "volume/format_volume.h"
+#include "volume/fsck/check_volume.h"
+#include "volume/mkfs.h"
 
 namespace zenfs {
 

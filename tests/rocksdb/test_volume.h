@@ -12,7 +12,7 @@
 #include "backends/emulator/emulator.h"
 #include "rocksdb_plugin/rocksdb_version.h"
 #include "testing/random_bytes.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 
 namespace zenfs {
 

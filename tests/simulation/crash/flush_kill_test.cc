@@ -26,9 +26,9 @@
 #include "base/sync_point.h"
 #include "testing/refused_threads.h"
 #include "verify.h"
-#include "volume/check_volume.h"
-#include "volume/format_volume.h"
-#include "volume/mount_table.h"
+#include "volume/fsck/check_volume.h"
+#include "volume/mkfs.h"
+#include "volume/mount/mount_table.h"
 #include "volume/volume.h"
 
 namespace zenfs {

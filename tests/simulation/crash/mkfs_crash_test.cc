@@ -9,7 +9,7 @@
 #include "metalog/probe.h"
 #include "testing/borrowed_device.h"
 #include "verify.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "workloads.h"
 
 namespace zenfs {

@@ -7,7 +7,7 @@
 
 #include "base/aligned_buffer.h"
 #include "testing/split_device.h"
-#include "volume/format_volume.h"
+#include "volume/mkfs.h"
 #include "volume/shared_buffers.h"
 
 namespace zenfs {

@@ -7,9 +7,9 @@
 
 #include "expectation.h"
 #include "testing/crash_device.h"
-#include "volume/check_volume.h"
-#include "volume/format_volume.h"
-#include "volume/scrub.h"
+#include "volume/fsck/check_volume.h"
+#include "volume/fsck/scrub.h"
+#include "volume/mkfs.h"
 
 namespace zenfs {
 

@@ -1,0 +1,185 @@
+#include "volume/reader/reader_volume.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/crc32c.h"
+#include "base/sync_point.h"
+#include "buffers/buffer_area_place.h"
+#include "volume/reader/reader_handle.h"
+#include "volume/waiting_bytes.h"
+
+namespace zenfs {
+namespace {
+
+FileStat StatOfDirectory(const Directory& directory) {
+  return {.id = directory.id, .is_directory = true, .mtime_seconds = directory.mtime_seconds};
+}
+
+// Errors: kNotFound if the file is gone.
+Result<FileStat> StatOf(LiveState::View& view, FileId id) {
+  if (const Directory* directory = view.state().FindDirectory(id)) return StatOfDirectory(*directory);
+  const auto record = view.state().FindFile(id);
+  if (record == nullptr) return Fail(Code::kNotFound, fmt::format("file {} was deleted", id.value));
+  ZENFS_ASSIGN_OR_RETURN(const LiveState::View::SizeAndTime measured, view.Measure(record));
+  return FileStat{.id = id,
+                  .shape = record->shape,
+                  .size = measured.size,
+                  .mtime_seconds = measured.mtime_seconds,
+                  .links = record->links,
+                  .lifetime = record->lifetime};
+}
+
+FileLayout LayoutOf(const LiveFile& file) {
+  FileLayout layout{.extents = file.shown->extents};
+  for (const FlushedPart& part : file.flushed) {
+    if (part.bytes.empty()) continue;
+    layout.flushed.push_back(
+        {.file_offset = part.offset, .place = {}, .length = part.bytes.size(), .crc = Crc32c(part.bytes)});
+  }
+  if (file.log == nullptr) return layout;
+  for (const Piece& piece : file.log->index.pieces()) {
+    if (piece.sequence == 0 || piece.damaged) continue;
+    layout.frames.push_back({piece.file_offset, piece.place, piece.length});
+    layout.last_sequence = std::max(layout.last_sequence, piece.sequence);
+  }
+  return layout;
+}
+
+}  // namespace
+
+Status ReaderVolume::Unmount() {
+  mount_->Unmount();
+  return {};
+}
+
+Result<std::unique_ptr<FileHandle>> ReaderVolume::Create(std::string_view, Lifetime) {
+  return Fail(mount_->Refuse().error());
+}
+
+Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForAppend(std::string_view, bool) {
+  return Fail(mount_->Refuse().error());
+}
+
+Result<std::unique_ptr<PathLock>> ReaderVolume::Lock(std::string_view) {
+  return Fail(mount_->Refuse().error());
+}
+
+Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForRead(std::string_view path, FileId known) {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
+  const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  for (;;) {
+    ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, mount_->live().Open(path, known));
+    auto handle = std::make_unique<ReaderHandle>(mount_, std::string(path), std::move(file));
+    SyncPoint::Reach("ReaderVolume::OpenForRead:found");
+    if (known != kNoFile) return handle;  // opened without a look at the device
+    const Status secured = handle->Secure();
+    // A file that the writer has replaced meanwhile has a successor. Any other error is one of the reads.
+    if (secured.ok() || secured.error().code() != Code::kNotFound || deadline.Passed()) return handle;
+  }
+}
+
+Result<FileStat> ReaderVolume::Stat(std::string_view path) const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  FileStat stat;
+  ZENFS_RETURN_IF_ERROR(mount_->live().Look([&](LiveState::View& view) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(path));
+    ZENFS_ASSIGN_OR_RETURN(stat, StatOf(view, entry.id));
+    return {};
+  }));
+  return stat;
+}
+
+Result<std::vector<DirectoryEntry>> ReaderVolume::List(std::string_view path, FileId known) const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  std::vector<DirectoryEntry> list;
+  ZENFS_RETURN_IF_ERROR(mount_->live().Look([&](LiveState::View& view) -> Status {
+    FileId listed = known;
+    if (known == kNoFile) {
+      ZENFS_ASSIGN_OR_RETURN(const Entry entry, view.Resolve(path));
+      listed = entry.id;
+    }
+    const Directory* const directory = view.state().FindDirectory(listed);
+    if (directory == nullptr) {
+      return known == kNoFile ? Fail(Code::kNotADirectory, fmt::format("{}: not a directory", path))
+                              : Fail(Code::kNotFound, fmt::format("{}: no such directory", path));
+    }
+    const auto entries = directory->entries;  // a copy: what follows may look at newer metadata
+    std::vector<FileId> ids;
+    for (const auto& [name, id] : entries) ids.push_back(id);
+    if (Status measured = view.MeasureTogether(ids); !measured.ok()) return measured;
+    for (const auto& [name, id] : entries) {
+      const Result<FileStat> stat = StatOf(view, id);
+      if (!stat && stat.error().code() == Code::kNotFound) continue;
+      if (!stat) return Fail(stat.error());
+      list.push_back({name, *stat});
+    }
+    return {};
+  }));
+  return list;
+}
+
+Result<FileLayout> ReaderVolume::Layout(std::string_view path) const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  ZENFS_ASSIGN_OR_RETURN(const std::shared_ptr<const LiveFile> file, mount_->live().Open(path));
+  return LayoutOf(*file);
+}
+
+Status ReaderVolume::ForEachLayout(std::span<const FileId> files, const EachLayout& each) const {
+  constexpr std::size_t kAtOnce = 4096;  // so that their memory is bounded
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  for (std::size_t from = 0; from < files.size(); from += kAtOnce) {
+    const auto ids = files.subspan(from, std::min(kAtOnce, files.size() - from));
+    ZENFS_ASSIGN_OR_RETURN(const auto found, mount_->live().FindMany(ids));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (found[i] != nullptr) ZENFS_RETURN_IF_ERROR(each(from + i, LayoutOf(*found[i])));
+    }
+  }
+  return {};
+}
+
+SpaceReport ReaderVolume::Space() const {
+  const auto zones = mount_->AccountZones();
+  return zones ? zones->space : SpaceReport();
+}
+
+std::vector<ZoneStatus> ReaderVolume::Zones() const {
+  auto zones = mount_->AccountZones();
+  return zones ? std::move(zones->zones) : std::vector<ZoneStatus>();
+}
+
+std::string ReaderVolume::shared_memory_path() const {
+  const Result<Gate::Entry> gate = mount_->Enter();
+  WhoseBuffers whose;
+  if (!gate) return "";
+  IgnoreError(mount_->live().Look([&](LiveState::View& view) -> Status {  // health() returns the error
+    whose = BuffersOf(view.state(), info().superblock.uuid, mount_->device());
+    return {};
+  }));
+  const auto place = BufferAreaPlace::Parse(whose.place);
+  if (!place || place->boot != whose.boot) return "";
+  const auto owner = OwnerOfName(place->path);
+  const bool foreign = owner && !whose.key.empty() && !IsTrustedOwner(*owner, whose.owners);
+  return foreign ? "" : place->path;
+}
+
+VolumeCounters ReaderVolume::counters() const {
+  const Result<Gate::Entry> gate = mount_->Enter();
+  VolumeCounters counters;
+  if (!gate) return counters;
+  IgnoreError(mount_->live().Look([&](LiveState::View& view) -> Status {  // health() returns the error
+    counters.epoch = view.state().epoch();
+    counters.metalog.generation = view.generation();
+    counters.metalog.sequence = view.sequence();
+    return {};
+  }));
+  return counters;
+}
+
+Status ReaderVolume::health() const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  return mount_->live().Look([](LiveState::View&) { return Status(); });
+}
+
+}  // namespace zenfs
