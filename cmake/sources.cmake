@@ -293,45 +293,28 @@ set(ZENFS_TESTS_reclaim
 
 set(ZENFS_SOURCES_volume
   volume/aux_directory/aux_directory.cc
-  volume/aux_directory/aux_marker.cc
   volume/aux_directory/aux_volume.cc
+  volume/flushed_bytes.cc
   volume/fsck/check_volume.cc
-  volume/reader/deleted_file.cc
   volume/fsck/file_names.cc
   volume/fsck/finding.cc
-  volume/mount/file_opener.cc
-  volume/foreign.cc
-  volume/mkfs.cc
-  volume/fsck/invalid_blocks.cc
-  volume/reader/live_state.cc
   volume/fsck/log_losses.cc
-  volume/live_zones.cc
-  volume/mount/log_recovery.cc
-  volume/mount/metrics_file.cc
-  volume/mount/mount_gate.cc
+  volume/fsck/places.cc
+  volume/fsck/scrub.cc
+  volume/mkfs.cc
   volume/mount/mount_table.cc
   volume/mount/mounted_volume.cc
   volume/mount/name_plans.cc
   volume/mount/namespace.cc
-  volume/mount/namespace_view.cc
-  volume/mount/buffer_recovery.cc
-  volume/pair_proof.cc
-  volume/mount/path_locks.cc
-  volume/fsck/places.cc
-  volume/reader/reader_announcements.cc
-  volume/reader/reader_handle.cc
-  volume/reader/reader_mount.cc
-  volume/reader/reader_volume.cc
   volume/mount/recovery.cc
-  volume/fsck/scrub.cc
-  volume/shared_buffers.cc
-  volume/mount/sync_block_recovery.cc
-  volume/volume.cc
-  volume/mount/volume_handle.cc
   volume/mount/volume_parts.cc
-  volume/mount/volume_shutdown.cc
-  volume/waiting_bytes.cc
-  volume/mount/writer_mount.cc
+  volume/pair_proof.cc
+  volume/reader/live_state.cc
+  volume/reader/reader_handle.cc
+  volume/reader/reader_volume.cc
+  volume/shared_buffers.cc
+  volume/volume_space.cc
+  volume/volume.cc
 )
 set(ZENFS_TESTS_volume
   volume/aux_directory/aux_directory_test.cc
@@ -339,60 +322,60 @@ set(ZENFS_TESTS_volume
   volume/fsck/check_volume_test.cc
   volume/fsck/claimed_length_test.cc
   volume/fsck/file_names_test.cc
+  volume/fsck/invalid_blocks_test.cc
+  volume/fsck/many_findings_test.cc
+  volume/fsck/places_test.cc
+  volume/fsck/scrub_live_test.cc
+  volume/fsck/scrub_test.cc
+  volume/fsck/volume_unreadable_test.cc
   volume/mkfs_test.cc
   volume/mount/metrics_file_test.cc
   volume/mount/name_plans_test.cc
   volume/mount/path_locks_test.cc
-  volume/mount/trace_recorder_test.cc
-  volume/fsck/places_test.cc
-  volume/reader/reader_deleted_test.cc
-  volume/reader/reader_rest_test.cc
-  volume/reader/reader_flushed_test.cc
-  volume/reader/reader_volume_test.cc
-  volume/shared_buffers_test.cc
-  volume/fsck/scrub_live_test.cc
-  volume/fsck/scrub_test.cc
   volume/mount/slot_limits_test.cc
+  volume/mount/started_read_test.cc
+  volume/mount/trace_recorder_test.cc
   volume/mount/volume_assumptions_test.cc
   volume/mount/volume_bad_zones_test.cc
+  volume/mount/volume_brim_test.cc
+  volume/mount/volume_cached_read_test.cc
+  volume/mount/volume_clean_test.cc
   volume/mount/volume_cost_test.cc
+  volume/mount/volume_device_copy_test.cc
   volume/mount/volume_files_test.cc
+  volume/mount/volume_flush_fault_test.cc
   volume/mount/volume_flush_foreign_test.cc
+  volume/mount/volume_flush_forged_test.cc
   volume/mount/volume_flush_full_test.cc
-  volume/mount/volume_many_files_test.cc
   volume/mount/volume_flush_kill_test.cc
   volume/mount/volume_flush_loss_test.cc
   volume/mount/volume_flush_plain_kill_test.cc
   volume/mount/volume_flush_plain_test.cc
   volume/mount/volume_flush_test.cc
-  volume/mount/volume_metrics_test.cc
+  volume/mount/volume_gone_test.cc
+  volume/mount/volume_log_device_test.cc
+  volume/mount/volume_log_group_test.cc
+  volume/mount/volume_log_switch_test.cc
+  volume/mount/volume_many_files_test.cc
   volume/mount/volume_memory_test.cc
+  volume/mount/volume_metrics_test.cc
   volume/mount/volume_mount_fault_test.cc
   volume/mount/volume_names_test.cc
   volume/mount/volume_numbers_test.cc
-  volume/mount/volume_flush_fault_test.cc
-  volume/mount/volume_flush_forged_test.cc
-  volume/mount/volume_gone_test.cc
   volume/mount/volume_read_fault_test.cc
-  volume/mount/volume_clean_test.cc
-  volume/mount/volume_brim_test.cc
-  volume/mount/volume_device_copy_test.cc
   volume/mount/volume_reclaim_race_test.cc
   volume/mount/volume_reclaim_test.cc
-  volume/mount/volume_log_device_test.cc
-  volume/mount/volume_log_group_test.cc
-  volume/mount/started_read_test.cc
-  volume/mount/volume_cached_read_test.cc
-  volume/volume_pair_test.cc
-  volume/mount/volume_log_switch_test.cc
-  volume/mount/volume_threads_test.cc
-  volume/mount/volume_times_test.cc
   volume/mount/volume_spread_test.cc
   volume/mount/volume_sync_blocks_test.cc
-  volume/mount/volume_wal_options_test.cc
+  volume/mount/volume_threads_test.cc
+  volume/mount/volume_times_test.cc
   volume/mount/volume_two_hosts_test.cc
-  volume/fsck/volume_unreadable_test.cc
+  volume/mount/volume_wal_options_test.cc
   volume/mount/volume_write_fault_test.cc
-  volume/fsck/invalid_blocks_test.cc
-  volume/fsck/many_findings_test.cc
+  volume/reader/reader_deleted_test.cc
+  volume/reader/reader_flushed_test.cc
+  volume/reader/reader_rest_test.cc
+  volume/reader/reader_volume_test.cc
+  volume/shared_buffers_test.cc
+  volume/volume_pair_test.cc
 )

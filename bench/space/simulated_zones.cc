@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "volume/space_options.h"
+#include "volume/volume_space.h"
 
 namespace zenfs::space {
 namespace {

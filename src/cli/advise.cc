@@ -11,7 +11,7 @@
 #include "cli/text_table.h"
 #include "cli/verbs.h"
 #include "volume/mkfs.h"
-#include "volume/space_options.h"
+#include "volume/volume_space.h"
 
 namespace zenfs {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/verbs.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
-#include "volume/aux_directory/aux_marker.h"
+#include "volume/aux_directory/aux_directory.h"
 #include "volume/mkfs.h"
 
 namespace zenfs {

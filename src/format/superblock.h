@@ -60,7 +60,7 @@ struct Superblock {
   std::string aux_path;  // directory of the host for LOG and LOCK, absolute, at most kMaxAuxPathBytes;
                          // empty: they are in the volume
   // Random, from mkfs; nil in superblocks of older versions and of clones. The marker in the aux directory has it too
-  // (volume/aux_directory/aux_marker.h), and nobody else who can't read the device.
+  // (volume/aux_directory/aux_directory.h), and nobody else who can't read the device.
   Uuid aux_secret;
   // With kHasLogDevice, zone_size and zone_count are those of the joined device (device/joined_device.h): its last
   // log_zones zones are those of the second device from first_log_zone on. With kIsLogDevice, the geometry is that of the

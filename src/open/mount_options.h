@@ -42,7 +42,7 @@ struct MountOptions {
   // (open/trace_recorder.h); empty: none.
   std::string trace_file;
   // Key `aux_path`: the caller's consent to keep RocksDB's LOG and LOCK in this directory of the host, if the superblock
-  // names it (volume/aux_directory/aux_marker.h). The mount itself does not use it.
+  // names it (volume/aux_directory/aux_directory.h). The mount itself does not use it.
   std::string aux_path;
   const PlacementPolicy* placement = DefaultPlacement();  // key `placement` (zone/placement.h)
   // Key `spread`: over how many zones the data of a file is spread (zone/spread.h). 0: DefaultSpread.

@@ -3,21 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "base/clock.h"
+#include "base/counted.h"
 #include "device/forwarding_device.h"
 #include "device/joined_device.h"
 #include "metalog/metalog.h"
 #include "metalog/metazones.h"
 #include "metalog/pair_zones.h"
 #include "metalog/probe.h"
-#include "metalog/replay.h"
-#include "volume/foreign.h"
 #include "volume/pair_proof.h"
-#include "volume/space_options.h"
-#include "zone/spread.h"
+#include "volume/volume_space.h"
 #include "zone/zone_limits.h"
+#include "zone/spread.h"
 
 namespace zenfs {
 namespace {
@@ -44,6 +46,61 @@ Status CheckSize(const ZonedDevice& device, std::span<const ZoneInfo> usable) {
   return {};
 }
 
+// --- other contents of the device ---
+
+using namespace std::string_view_literals;
+
+// The magic of each format and its offset in bytes from the start of the device, from the format's documentation.
+struct Signature {
+  std::size_t offset;
+  std::string_view magic;
+  std::string_view what;
+};
+constexpr Signature kSignatures[] = {
+    {0, "XFSB"sv, "an XFS file system"},
+    {0x438, "\x53\xef"sv, "an ext2, ext3 or ext4 file system"},
+    {0x400, "\x10\x20\xf5\xf2"sv, "an F2FS file system"},
+    {0x10040, "_BHRfS_M"sv, "a Btrfs file system"},
+    {0, "SFOZ"sv, "a zonefs file system"},
+    {0x200, "EFI PART"sv, "a GUID partition table"},
+    {0x1000, "EFI PART"sv, "a GUID partition table"},
+    {0x200, "LABELONE"sv, "an LVM physical volume"},
+    {0, "LUKS\xba\xbe"sv, "a LUKS container"},
+};
+constexpr std::size_t kLookAt = 128 << 10;
+
+std::optional<std::string> NameSignature(ByteView head) {
+  for (const Signature& signature : kSignatures) {
+    if (signature.offset + signature.magic.size() > head.size()) continue;
+    if (AsText(head.subspan(signature.offset, signature.magic.size())) == signature.magic) {
+      return std::string(signature.what);
+    }
+  }
+  return std::nullopt;
+}
+
+// "an XFS file system", "data of an unknown kind in 12 zones", ...; nothing if the device is blank. Ignores blocks that can't
+// be read. `report` covers all zones.
+std::optional<std::string> FindForeignContent(ZonedDevice& device, std::span<const ZoneInfo> report) {
+  // A zoned file system has its superblock in the first zone, conventional or not.
+  const ZoneInfo& first = report.front();
+  const std::uint64_t readable =
+      first.type == ZoneType::kConventional ? first.capacity : first.WrittenBytes();
+  AlignedBuffer head(kLookAt);
+  head.Resize(RoundDown(std::min<std::uint64_t>(readable, kLookAt), device.geometry().block_size));
+  if (!head.empty() && device.Read(first.start, head.Span()).ok()) {
+    if (auto named = NameSignature(head.View())) return named;
+  }
+  // Read-only zones do not count: mkfs neither writes nor resets them, so their data stays.
+  const auto written = std::ranges::count_if(report, [](const ZoneInfo& z) {
+    return z.WrittenBytes() != 0 && z.condition != ZoneCondition::kReadOnly;
+  });
+  if (written != 0) {
+    return fmt::format("data of an unknown kind in {}", Counted(static_cast<std::uint64_t>(written), "zone"));
+  }
+  return std::nullopt;
+}
+
 // The volume on a device, or the error that says why this is not the device it was made on. Two joined devices have another
 // geometry than the one on which an earlier volume was.
 Result<Superblock> ExistingVolume(ZonedDevice& device) {
@@ -64,6 +121,8 @@ Status RefuseExisting(ZonedDevice& device, std::span<const ZoneInfo> report) {
   }
   return {};
 }
+
+// --- the metadata zones ---
 
 Result<std::vector<ZoneId>> ChooseMetadataZones(const ZonedDevice& device, std::span<const ZoneInfo> report,
                                                 std::span<const ZoneInfo> usable, std::uint32_t count) {
@@ -115,6 +174,8 @@ Status ClearProbedZones(ZonedDevice& device, std::span<const ZoneInfo> usable) {
   }
   return device.Flush();
 }
+
+// --- a second device for the logs ---
 
 void NameLogDevice(const FormatOptions& options, const Geometry& joined, Superblock& superblock) {
   superblock.incompatible |= kHasLogDevice;
@@ -236,6 +297,8 @@ Result<FormatReport> FormatVolume(ZonedDevice& device, const FormatOptions& opti
   }
 
   // All checks have passed; from here on the device is written.
+  ZENFS_ASSERT(result.metadata_zones.size() == plan.zones);
+  ZENFS_ASSERT(std::ranges::is_sorted(result.metadata_zones, std::ranges::less_equal()));  // and distinct
   ZENFS_RETURN_IF_ERROR(ClearProbedZones(device, usable));
   std::vector<Edit> initial;
   if (options.log_device != nullptr) {

@@ -1,4 +1,5 @@
-// mkfs: makes a file system on a device. Makes all checks before the first write.
+// mkfs: makes a file system on a device. Makes all checks before the first write; without `force`, refuses a device with other
+// contents and names them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct FormatOptions {
   std::optional<Uuid> uuid;  // default: a new one
   std::string aux_path;      // directory of the host for LOG and LOCK, absolute; empty: none
   Uuid
-      aux_secret;  // of its marker (volume/aux_directory/aux_marker.h); nil: each mount needs the option aux_path
+      aux_secret;  // of its marker (volume/aux_directory/aux_directory.h); nil: each mount needs the option aux_path
   bool force = false;  // overwrite existing contents
   std::uint32_t finish_threshold_percent = 0;
   std::uint32_t metadata_zones = 0;  // 0: choose by the device's size

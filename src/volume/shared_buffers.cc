@@ -14,8 +14,8 @@
 #include "buffers/live_buffers.h"
 #include "format/buffer_area_layout.h"
 #include "metalog/probe.h"
+#include "volume/flushed_bytes.h"
 #include "volume/reader/live_state.h"
-#include "volume/waiting_bytes.h"
 
 namespace zenfs {
 namespace {

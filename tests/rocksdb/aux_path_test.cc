@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "aux_path_rig.h"
-#include "volume/aux_directory/aux_marker.h"
+#include "volume/aux_directory/aux_directory.h"
 
 namespace zenfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "volume/aux_directory/aux_marker.h"
+#include "volume/aux_directory/aux_directory.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

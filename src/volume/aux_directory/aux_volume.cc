@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "volume/aux_directory/aux_marker.h"
+#include "volume/aux_directory/aux_directory.h"
 
 namespace zenfs {
 namespace {

@@ -88,7 +88,7 @@ class AuxVolume final : public Volume {
 // `volume` itself if its superblock names no aux directory; otherwise an AuxVolume on it.
 //
 // The image names the directory, and anybody may have made the image. So it is used only if this host consents: by the marker
-// that mkfs leaves there (volume/aux_directory/aux_marker.h), or by `consent`, the option aux_path of the mount, which must name the same
+// that mkfs leaves there (volume/aux_directory/aux_directory.h), or by `consent`, the option aux_path of the mount, which must name the same
 // directory. Errors: kPermission without consent; kInvalidArgument if `consent` is another directory; kIo if the directory
 // can't be used.
 [[nodiscard]] Result<std::shared_ptr<Volume>> WithAuxDirectory(std::shared_ptr<Volume> volume,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "base/counted.h"
 #include "base/crc32c.h"
 #include "base/status.h"
@@ -35,11 +36,11 @@
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
 #include "model/state.h"
+#include "volume/flushed_bytes.h"
 #include "volume/fsck/file_names.h"
 #include "volume/fsck/log_losses.h"
 #include "volume/fsck/places.h"
 #include "volume/pair_proof.h"
-#include "volume/waiting_bytes.h"
 #include "wal/wal_recovery.h"
 #include "zone/zone_limits.h"
 
@@ -331,6 +332,7 @@ class Check {
 
   // Errors: those of PresenceMark::Check.
   [[nodiscard]] Status Run() {
+    ZENFS_ASSERT(context_.report.size() == context_.device.geometry().zone_count);
     CheckState();
     context_.out.files = context_.state.files().size();
     context_.out.directories = context_.state.directories().size();
@@ -638,6 +640,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
 }
 
 Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options) {
+  ZENFS_ASSERT(device.mode() == OpenMode::kReadOnly);
   const Result<Superblock> probed = ProbeSuperblock(device);
   if (!probed) {
     const Code code = probed.error().code();
@@ -675,6 +678,7 @@ Result<CheckReport> CheckVolume(ZonedDevice& device, const CheckOptions& options
   Result<CheckReport> report = CheckOnView(*view, options);
   // Also if nothing was found: a log whose end could not be read looks shorter.
   ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*view));
+  ZENFS_ASSERT(!report || report->has_state || !report->clean());  // else nobody would hear of the damage
   return report;
 }
 

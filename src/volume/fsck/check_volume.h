@@ -1,4 +1,5 @@
-// Verifies every invariant of a volume without changing it.
+// fsck: verifies every invariant of a volume without changing it (`zenfs check`). src/repair changes what is damaged
+// (`zenfs check --repair`), scrub.h verifies all checksums.
 #pragma once
 
 #include <cstdint>

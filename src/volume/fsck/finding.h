@@ -1,4 +1,4 @@
-// The results of a check or a scrub.
+// The results of fsck: of a check, a scrub, or a mount that looks at its losses.
 #pragma once
 
 #include <algorithm>

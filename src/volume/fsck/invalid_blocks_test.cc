@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zenfs {
+namespace zenfs::invalid_blocks_test {
 namespace {
 
 constexpr std::uint64_t kBlock = 4096;
@@ -55,4 +55,4 @@ TEST(InvalidBlocksTest, AMillionBlocksTakeTheMemoryOfAFewThousandAndNoQuestionWa
 }
 
 }  // namespace
-}  // namespace zenfs
+}  // namespace zenfs::invalid_blocks_test

@@ -75,12 +75,4 @@ LogLosses FindLogLosses(const std::string& device, const Geometry& geometry, con
   return all;
 }
 
-std::string LostBeforeFlushedText(std::string_view file, std::uint64_t from, std::uint64_t to,
-                                  std::uint64_t behind) {
-  return fmt::format(
-      "{}: the device has lost bytes {} to {}, which had been written to it and may have been synced; the {} "
-      "after them, which were flushed, are lost too",
-      file, from, to, Counted(behind, "byte"));
-}
-
 }  // namespace zenfs

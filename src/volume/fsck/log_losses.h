@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "device/geometry.h"
@@ -25,10 +24,5 @@ struct LogLosses {
 [[nodiscard]] LogLosses FindLogLosses(const std::string& device, const Geometry& geometry, const State& state,
                                       const FileNames& names, const std::vector<ZoneId>& offline,
                                       const std::function<const ReplayedLog*(FileId)>& log_of);
-
-// The device has the bytes of `file` up to `from` only, and flushed bytes begin at `to`. Those between have left the shared
-// memory, so they had been written to the device. The `behind` bytes from `to` on can't be used without them.
-[[nodiscard]] std::string LostBeforeFlushedText(std::string_view file, std::uint64_t from, std::uint64_t to,
-                                                std::uint64_t behind);
 
 }  // namespace zenfs

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "base/crc32c.h"
 #include "base/sync_point.h"
 #include "device/guarded_device.h"
@@ -29,11 +30,11 @@
 #include "metalog/replay.h"
 #include "model/file_record.h"
 #include "model/state.h"
+#include "volume/flushed_bytes.h"
 #include "volume/fsck/file_names.h"
 #include "volume/fsck/invalid_blocks.h"
 #include "volume/fsck/places.h"
 #include "volume/pair_proof.h"
-#include "volume/waiting_bytes.h"
 #include "wal/wal_recovery.h"
 #include "zone/zone_limits.h"
 
@@ -609,6 +610,7 @@ class Scrub {
 };
 
 Result<ScrubReport> ScrubOnView(ZonedDevice& device, const ScrubOptions& options) {
+  ZENFS_ASSERT(device.mode() == OpenMode::kReadOnly);
   Result<Superblock> superblock = ProbeSuperblock(device);
   if (!superblock && superblock.error().code() == Code::kCorruption) {
     // A single flipped bit; ScrubMetadata reports it.

@@ -1,4 +1,4 @@
-// Reads all contents of a volume and verifies all checksums: those of the copies of the superblock, the metadata log, the
+// Scrub: reads all contents of a volume and verifies all checksums (`zenfs scrub`; fsck is check_volume.h): those of the copies of the superblock, the metadata log, the
 // frames of logs, and the extents of files. Changes nothing, and continues after damage.
 #pragma once
 

@@ -1,9 +1,8 @@
-#include "volume/mount/metrics_file.h"
-
 #include <filesystem>
 #include <fstream>
 
 #include "metrics/metrics_snapshot.h"
+#include "volume/mount/volume_parts.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {

@@ -2,6 +2,8 @@
 // Threads: any.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/fork_guard.h"
@@ -33,6 +35,7 @@ class MountGate {
   // Refuses new calls and waits until those inside have ended. In a forked child, or if the gate is already closed, does
   // nothing and returns false: then the caller has nothing to unmount.
   [[nodiscard]] bool Close();
+  bool closed() const { return gate_.closed(); }
 
  private:
   std::unexpected<Error> Forked() const;
@@ -42,5 +45,22 @@ class MountGate {
   const ForkGuard fork_guard_;
   mutable Gate gate_;
 };
+
+inline std::unexpected<Error> MountGate::Forked() const {
+  return Fail(Code::kShutdown,
+              fmt::format("{}: this process was forked from the one that mounted it; a forked "
+                          "child can't use the volume",
+                          device_name_));
+}
+
+inline std::unexpected<Error> MountGate::Unmounted() const {
+  return Fail(Code::kShutdown, fmt::format("{}: the volume is unmounted", device_name_));
+}
+
+inline bool MountGate::Close() {
+  if (fork_guard_.InChild() || gate_.closed()) return false;
+  gate_.Close();
+  return true;
+}
 
 }  // namespace zenfs

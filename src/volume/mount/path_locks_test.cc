@@ -1,4 +1,4 @@
-#include "volume/mount/path_locks.h"
+#include "volume/mount/namespace.h"
 
 #include <gtest/gtest.h>
 

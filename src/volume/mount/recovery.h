@@ -1,18 +1,29 @@
-// Recovery: makes a usable read-write mount from a device.
+// Recovery: makes a usable read-write mount from a device, also after a crash. The steps, in their order:
 //
-//   superblock -> replay of the metadata log -> the key of two devices compared, before the first write
-//   live bytes of zones counted -> log zones scanned, tails reassembled
-//   orphaned buffers replayed: their bytes are written as frames of the dead process's epoch
-//   new key of two devices offered -> flush -> one commit that seals every log's tail and begins a new epoch -> key settled
-//   resets may start
+//    1  replay of the metadata log; the key of two devices is compared before the first write
+//    2  the orphaned buffers of a dead process opened; extents that only they name are committed
+//    3  live bytes of zones counted
+//    4  log zones scanned, tails of framed files reassembled
+//    5  the buffers and parts of this mount made
+//    6  frames in sync blocks moved into the log
+//    7  flushed bytes that the device lacks taken over into the buffers of this mount
+//    8  flush -> one commit that seals every log's tail and begins a new epoch
+//    9  framed files opened; the old buffers removed
+//   10  threads and resets start
+//   11  the bytes that were taken over are synced, if the device has room
 //
-// The flush comes first because scanned frames may be only in the device's cache: a seal must not outlive the frames before
-// it. No zone is reset before the first commit, because until then the replayed commits may also be only in the cache.
+// The flush of step 8 comes first because scanned frames may be only in the device's cache: a seal must not outlive the frames
+// before it. No zone is reset before that commit, because until then the replayed commits may also be only in the cache. If
+// there are sync blocks, a commit of step 6 takes that place, and the zones of all found frames are pinned.
+//
+// A mount needs no room on the device: steps 2 and 8 write to the metadata log only. If the process is killed before step 8, the
+// next mount finds the old buffers, and frames of sync blocks in one or both places. If it is killed later, the next mount finds
+// the new buffers.
 #pragma once
 
 #include <memory>
 
-#include "volume/mount/writer_mount.h"
+#include "volume/mount/mounted_volume.h"
 
 namespace zenfs {
 

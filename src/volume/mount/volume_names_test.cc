@@ -47,7 +47,7 @@ TEST_F(VolumeTest, AFileThatLosesItsNameBeforeItWasEverDurableCanBeSyncedAndTrun
     bool was_there = false;
     {
       SyncPoint::Scope scope([&](std::string_view name) {
-        if (name != "FileOpener::Create:replaced") return;
+        if (name != "Namespace::Create:replaced") return;
         was_there = true;
         EXPECT_TRUE(IsOk((*first)->Truncate(3))) << path;
         EXPECT_TRUE(IsOk((*first)->Sync())) << path;

@@ -1,14 +1,66 @@
 #include "volume/mount/volume_parts.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/assert.h"
+#include "base/file_size_limit.h"
+#include "base/output_file.h"
+#include "metrics/metrics_page.h"
 #include "zone/extent_sink.h"
 
 namespace zenfs {
 namespace {
 
+Status CheckReplaceable(int fd, const std::string& path) {
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return FailErrno(errno, fmt::format("{}: stat failed", path));
+  if (info.st_size == 0) return {};
+  std::uint64_t magic = 0;
+  if (pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == kMetricsMagic) return {};
+  return Fail(Code::kExists, fmt::format("{}: exists and does not hold metrics; name a new file", path));
+}
+
 // Enough for the resets of some hundred zones. The next mount makes the remaining ones.
 constexpr std::chrono::seconds kLastResets{1};
 
 }  // namespace
+
+Status WriteMetricsFile(const std::string& path, ByteView page) {
+  ZENFS_ASSIGN_OR_RETURN(const UniqueFd fd, OpenOutput(path, OutputUse::kOverwrite));
+  ZENFS_RETURN_IF_ERROR(CheckReplaceable(fd.get(), path));
+  const NoFileSizeSignal no_signal;
+  for (std::size_t done = 0; done < page.size();) {
+    const ByteView rest = page.subspan(done);
+    const ssize_t written = pwrite(fd.get(), rest.data(), rest.size(), static_cast<off_t>(done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return FailErrno(written == 0 ? EIO : errno, fmt::format("{}: can't be written", path));
+    done += static_cast<std::size_t>(written);
+  }
+  if (ftruncate(fd.get(), static_cast<off_t>(page.size())) != 0) {
+    return FailErrno(errno, fmt::format("{}: can't be truncated", path));
+  }
+  return {};
+}
+
+MountedDevice::MountedDevice(std::unique_ptr<ZonedDevice> unmetered, Superblock its_superblock,
+                             const MountOptions& asked)
+    : superblock(std::move(its_superblock)),
+      options(asked),
+      device(MeterDevice(std::move(unmetered), metrics)),
+      reads(std::make_unique<ReadPool>(*device)),
+      geometry(device->geometry()),
+      name(device->name()),
+      notices(device->notices()) {}
+
+Status MountedDevice::KeepMetrics() const {
+  if (options.metrics_file.empty()) return {};
+  const Status written = WriteMetricsFile(options.metrics_file, metrics.page());
+  return written.ok() ? Status() : Fail(written.error().With(name + ": option metrics_file"));
+}
 
 VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
     : device(mounted),
@@ -32,8 +84,6 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
            .depth = device.options.wal_depth,
            .sync_blocks = base.sync_blocks && device.options.sync_blocks}),
       effects(catalog, *zones, files, logs, log, trace.get()),
-      ids(state.next_id(), state.next_id() + IdAllocator::kBatch,
-          [this](std::uint64_t next_id) { return commits.Commit({RaiseCounters{next_id, 0}}); }),
       accounting({.device = *device.device, .metalog = *metalog, .log = log, .written = written},
                  device.metrics),
       data_sink(*zones, WritePurpose::kData, base.spread, &written.plain),
@@ -71,22 +121,15 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
                .buffers = *buffers,
                .written = written},
               device.options, epoch),
-      opener({.catalog = catalog,
-              .commits = commits,
-              .ids = ids,
-              .files = files,
-              .factory = factory,
-              .metrics = device.metrics,
-              .trace = trace.get()}),
-      names({.catalog = catalog, .commits = commits, .ids = ids, .files = files, .metrics = device.metrics}),
-      view(catalog, files, logs),
-      shutdown({.device = *device.device,
-                .catalog = catalog,
-                .commits = commits,
-                .files = files,
-                .logs = logs,
-                .buffers = *buffers,
-                .opener = opener}) {
+      names({.catalog = catalog,
+             .commits = commits,
+             .files = files,
+             .logs = logs,
+             .factory = factory,
+             .metrics = device.metrics,
+             .trace = trace.get()},
+            state.next_id()) {
+  ZENFS_ASSERT(base.log_reserve_target > 0 && base.spread > 0);
   metalog->SetSink(&effects);
   zones->SetReaders(buffers.get());
 }

@@ -1,32 +1,59 @@
-// The parts of a read-write mount, in the order of their construction.
+// The parts of a read-write mount, in the order of their construction: the device, and what uses it. A table of contents.
 //
 // Each part uses only the parts above it, so no part refers to an unfinished one or outlives one that it uses. No part knows
-// this struct.
-//
-// Threads: one thread makes and stops it; the parts have their own rules. The constructor starts no thread.
+// these structs.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "device/metered_device.h"
+#include "file/read_batch.h"
+#include "format/superblock.h"
+#include "metrics/metrics.h"
 #include "open/append_buffers.h"
 #include "open/commit_effects.h"
 #include "open/commit_path.h"
 #include "open/log_zone_allocator.h"
+#include "open/mount_options.h"
 #include "open/open_file_factory.h"
 #include "open/open_file_table.h"
 #include "open/trace_recorder.h"
 #include "open/write_accounting.h"
 #include "reclaim/reclaimer.h"
 #include "reclaim/zone_mover.h"
-#include "volume/mount/file_opener.h"
-#include "volume/mount/mounted_device.h"
 #include "volume/mount/namespace.h"
-#include "volume/mount/namespace_view.h"
-#include "volume/mount/path_locks.h"
-#include "volume/mount/volume_shutdown.h"
 
 namespace zenfs {
 
+// Writes `page` (metrics/metrics_page.h) to the file `path`, readable by its owner only. Overwrites an older page or an empty
+// file, and no other file. Not durable, because it holds statistics and not data.
+// Errors: kExists for another file; those of OpenOutput. Each has the path.
+[[nodiscard]] Status WriteMetricsFile(const std::string& path, ByteView page);
+
+// The device, with the superblock, the options and the counters of the mount.
+//
+// Threads: constant, with three exceptions. `metrics` has its own rules. The mounting thread adds to `notices` until the mount is
+// complete. The unmount resets `reads` and `device` when no other thread is inside the volume.
+struct MountedDevice {
+  MountedDevice(std::unique_ptr<ZonedDevice> unmetered, Superblock its_superblock, const MountOptions& asked);
+
+  // Writes the counters to the file that the option metrics_file names, if it is set: it keeps them after the mount has ended, for
+  // `zenfs stats --page`. Errors: those of WriteMetricsFile.
+  [[nodiscard]] Status KeepMetrics() const;
+
+  const Superblock superblock;
+  const MountOptions options;
+  Metrics metrics;
+  std::unique_ptr<ZonedDevice> device;  // null once unmounted
+  std::unique_ptr<ReadPool> reads;      // of the device; null once unmounted
+  const Geometry geometry;
+  const std::string name;
+  std::vector<std::string> notices;  // those of the mount, see Volume::notices
+};
+
+// Threads: one thread makes and stops it; the parts have their own rules. The constructor starts no thread.
 struct VolumeParts {
   // The objects that recovery makes before the parts.
   struct Base {
@@ -65,7 +92,6 @@ struct VolumeParts {
   LogSpace log;
   LogStore logs;
   CommitEffects effects;
-  IdAllocator ids;
   WrittenBytes written;
   const WriteAccounting accounting;
   ExtentSink data_sink;
@@ -75,11 +101,8 @@ struct VolumeParts {
   ZoneMover mover;
   Reclaimer reclaimer;
   const OpenFileFactory factory;
-  FileOpener opener;
   Namespace names;
-  const NamespaceView view;
   PathLocks path_locks;
-  VolumeShutdown shutdown;
 };
 
 }  // namespace zenfs

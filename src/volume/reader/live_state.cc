@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "base/sync_point.h"
+#include "volume/flushed_bytes.h"
 #include "volume/fsck/file_names.h"
 #include "volume/fsck/log_losses.h"
-#include "volume/waiting_bytes.h"
 
 namespace zenfs {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/assert.h"
 #include "base/sync_point.h"
 #include "file/extent_reader.h"
-#include "volume/reader/deleted_file.h"
 #include "wal/frame_read.h"
 
 namespace zenfs {
@@ -217,29 +217,6 @@ Status ReaderHandle::ReadKept(std::span<const ByteSpan> whole, std::span<ReadReq
   return {};
 }
 
-Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
-                              std::span<ReadRequest> requests, HowToRead how) const {
-  std::shared_ptr<const AnnouncedZones::Hold> hold;
-  {
-    MutexLock lock(mutex_);
-    const bool same = announced_.record == file.shown && announced_.log == file.log;
-    if (same && announced_.confirmed) hold = announced_.hold;
-  }
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    ReadRequest& request = requests[i];
-    const std::uint64_t rest = request.offset < file.size() ? file.size() - request.offset : 0;
-    request.into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
-    request.status = {};
-    if (request.into.empty()) continue;
-    if (hold != nullptr && ReadFrom(file, std::span(&request, 1), how) && request.status.ok() &&
-        hold->NoneWasReset())
-      continue;
-    request.status = {};
-    if (!ReadDeleted(mount_->device(), mount_->live(), file, std::span(&request, 1)).ok()) return Gone();
-  }
-  return {};
-}
-
 std::shared_ptr<const AnnouncedZones::Hold> ReaderHandle::AnnounceZones(const LiveFile& file) const {
   {
     MutexLock lock(mutex_);
@@ -323,6 +300,135 @@ void ReaderHandle::ReadMany(std::span<ReadRequest> requests, ReadSource source) 
     request.status = read;
     request.into = request.into.first(0);
   }
+}
+
+// --- a file that its writer has deleted ---
+//
+// On POSIX such a file can be read until it is closed. Here its bytes stay on the device until their zones are reset, which the
+// reader does not see. So each byte that is returned is proven by its checksum: that of the whole frame, whose seed belongs to this
+// incarnation of its log zone, or that of the whole extent, from the metadata.
+
+namespace {
+
+// An extent is read whole for any byte of it. Longer ones are not read.
+constexpr std::uint64_t kProvenExtentMax = std::uint64_t{32} << 20;
+constexpr std::uint64_t kProofReadBytes = 256 << 10;
+
+std::unexpected<Error> Unproven(std::uint64_t offset) {
+  return Fail(Code::kNotFound, fmt::format("byte {} can't be read any more", offset));
+}
+
+// Reads the whole extent and copies its bytes from file offset `from` on.
+Status ReadProven(ZonedDevice& device, const Extent& extent, std::uint64_t from, ByteSpan into) {
+  ZENFS_ASSERT(extent.file_offset <= from && from + into.size() <= extent.end());
+  if (!extent.crc || extent.length > kProvenExtentMax) return Unproven(from);
+  AlignedBuffer buffer(std::min(kProofReadBytes, RoundUp(extent.length, device.geometry().block_size)));
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = extent.file_offset; at < extent.end(); at += buffer.size()) {
+    buffer.Resize(std::min(kProofReadBytes, extent.end() - at));
+    if (!ReadExtents(device, std::span(&extent, 1), at, buffer.Span()).ok()) return Unproven(from);
+    crc = Crc32c(buffer.View(), crc);
+    const std::uint64_t begin = std::max(at, from);
+    const std::uint64_t end = std::min(at + buffer.size(), from + into.size());
+    if (begin < end) std::memcpy(into.data() + (begin - from), buffer.data() + (begin - at), end - begin);
+  }
+  return crc == *extent.crc ? Status() : Unproven(from);
+}
+
+Status ReadExtentBytes(ZonedDevice& device, std::span<const Extent> extents, std::uint64_t offset,
+                       ByteSpan into) {
+  for (const Extent& extent : extents) {
+    if (extent.end() <= offset) continue;
+    if (into.empty()) break;
+    if (extent.file_offset > offset) return Unproven(offset);
+    const std::uint64_t n = std::min<std::uint64_t>(into.size(), extent.end() - offset);
+    ZENFS_RETURN_IF_ERROR(ReadProven(device, extent, offset, into.first(n)));
+    offset += n;
+    into = into.subspan(n);
+  }
+  return into.empty() ? Status() : Unproven(offset);
+}
+
+// `piece` is a frame. Its seed is that of the log zone as it was allocated when the file was looked up.
+Status ReadFrameBytes(ZonedDevice& device, const LiveState& live, const LiveFile& file, const Piece& piece,
+                      std::uint64_t from, ByteSpan into) {
+  const ZoneId id = device.geometry().ZoneOf(piece.place);
+  const auto zone = std::ranges::find(file.log_zones, id, &LogZone::zone);
+  if (zone == file.log_zones.end() || piece.damaged) return Unproven(from);
+  const FileId owner = file.record->id;
+  AlignedBuffer buffer(std::max<std::uint64_t>(piece.frame_bytes, device.geometry().block_size));
+  FrameHeader header;
+  if (piece.in_sync_block) {
+    const auto held = ReadSyncBlock(device, live.SeedOf(*zone), owner, piece, buffer);
+    if (!held) return Unproven(from);
+    header = *held;
+  } else {
+    const DeviceOffset start(piece.place.value - kFrameHeaderBytes);
+    buffer.Resize(piece.frame_bytes);
+    if (!device.Read(start, buffer.Span()).ok()) return Unproven(from);
+    const ParsedFrame frame =
+        ParseFrame(buffer.View(), live.SeedOf(*zone), device.geometry().block_size, piece.frame_bytes);
+    header = frame.header;
+    if (!frame.valid() || header.kind != FrameKind::kLogData || header.owner != owner.value ||
+        header.sequence != piece.sequence) {
+      return Unproven(from);
+    }
+  }
+  if (header.file_offset > from || header.file_offset + header.payload_bytes < from + into.size())
+    return Unproven(from);
+  std::memcpy(into.data(), buffer.data() + header.header_bytes + (from - header.file_offset), into.size());
+  return {};
+}
+
+Status ReadOne(ZonedDevice& device, const LiveState& live, const LiveFile& file, const ReadRequest& request) {
+  if (file.log == nullptr) return ReadExtentBytes(device, file.shown->extents, request.offset, request.into);
+  const FrameIndex& index = file.log->index;
+  const std::uint64_t end = request.offset + request.into.size();
+  if (end > index.end()) return Unproven(index.end());
+  for (std::size_t i = index.Find(request.offset); i < index.size() && index[i].file_offset < end; ++i) {
+    const Piece& piece = index[i];
+    const std::uint64_t from = std::max(request.offset, piece.file_offset);
+    const ByteSpan into = request.into.subspan(from - request.offset, std::min(end, piece.end()) - from);
+    ZENFS_RETURN_IF_ERROR(piece.sequence == 0 ? ReadExtentBytes(device, file.shown->extents, from, into)
+                                              : ReadFrameBytes(device, live, file, piece, from, into));
+  }
+  return {};
+}
+
+// Fills the requests, which end at most at file.size(), with bytes of `file`, the last layout that was known of it.
+// Errors: kNotFound if a byte can't be proven.
+Status ReadDeleted(ZonedDevice& device, const LiveState& live, const LiveFile& file,
+                   std::span<ReadRequest> requests) {
+  for (const ReadRequest& request : requests) {
+    ZENFS_ASSERT(request.offset + request.into.size() <= file.size());
+    ZENFS_RETURN_IF_ERROR(ReadOne(device, live, file, request));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status ReaderHandle::ReadGone(const LiveFile& file, std::span<const ByteSpan> whole,
+                              std::span<ReadRequest> requests, HowToRead how) const {
+  std::shared_ptr<const AnnouncedZones::Hold> hold;
+  {
+    MutexLock lock(mutex_);
+    const bool same = announced_.record == file.shown && announced_.log == file.log;
+    if (same && announced_.confirmed) hold = announced_.hold;
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    ReadRequest& request = requests[i];
+    const std::uint64_t rest = request.offset < file.size() ? file.size() - request.offset : 0;
+    request.into = whole[i].first(std::min<std::uint64_t>(whole[i].size(), rest));
+    request.status = {};
+    if (request.into.empty()) continue;
+    if (hold != nullptr && ReadFrom(file, std::span(&request, 1), how) && request.status.ok() &&
+        hold->NoneWasReset())
+      continue;
+    request.status = {};
+    if (!ReadDeleted(mount_->device(), mount_->live(), file, std::span(&request, 1)).ok()) return Gone();
+  }
+  return {};
 }
 
 }  // namespace zenfs

@@ -3,7 +3,7 @@
 // file first looks for a new layout.
 //
 // A file that the writer deletes stays readable while its bytes can be proven: by the writer's counts of resets, if the zones
-// were announced to it before the deletion (buffers/announced_zones.h), else by checksums (volume/reader/deleted_file.h). A small file
+// were announced to it before the deletion (buffers/announced_zones.h), else by checksums. A small file
 // is kept in memory when it is opened, and read from there until a look at the metadata shows that it has changed.
 //
 // Errors of reads: those of the device; kNotFound if the writer has deleted the file and a byte is gone; kTimedOut if the
@@ -20,7 +20,7 @@
 #include "base/mutex.h"
 #include "volume/file_handle.h"
 #include "volume/reader/live_state.h"
-#include "volume/reader/reader_mount.h"
+#include "volume/reader/reader_volume.h"
 #include "wal/frame_read.h"
 
 namespace zenfs {

@@ -1,6 +1,9 @@
 // A volume mounted read-only, perhaps beside a writer in this or another process, or after one has died. It takes no lock and
 // writes nothing. Each call sees the state of the device at that moment, and the bytes that the writer has flushed
-// (volume/reader/live_state.h). Its destructor unmounts; handles that are still open keep only the memory of the mount.
+// (volume/reader/live_state.h).
+//
+// ReaderVolume and all open handles (reader_handle.h) share the ReaderMount: the device, the live state of the volume on it, and the
+// gate in front of both. They keep its memory; only the ReaderVolume keeps it mounted: its destructor unmounts.
 //
 // Threads: any.
 #pragma once
@@ -9,10 +12,76 @@
 #include <string>
 #include <vector>
 
-#include "volume/reader/reader_mount.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "buffers/announced_zones.h"
+#include "device/zoned_device.h"
+#include "volume/mount/mount_gate.h"
+#include "volume/reader/live_state.h"
+#include "volume/volume_space.h"
 #include "volume/volume.h"
 
 namespace zenfs {
+
+// The announcements of a read-only mount to the writer of this host (buffers/announced_zones.h), also across writers: each
+// mount of a writer has shared memory of its own.
+//
+// Threads: any. mutex_ is a leaf lock.
+class ReaderAnnouncements {
+ public:
+  // The arguments outlive it.
+  ReaderAnnouncements(LiveState& live, const Superblock& superblock, const ZonedDevice& device)
+      : live_(live), superblock_(superblock), device_(device) {}
+
+  // Null if there is no writer to whom zones can be announced. Looks for a new writer at most once a second.
+  [[nodiscard]] std::shared_ptr<const AnnouncedZones::Hold> Announce(std::vector<ZoneId> zones)
+      EXCLUDES(mutex_);
+
+ private:
+  [[nodiscard]] std::shared_ptr<AnnouncedZones> Writer() EXCLUDES(mutex_);
+
+  LiveState& live_;
+  const Superblock& superblock_;
+  const ZonedDevice& device_;
+  Mutex mutex_{LockRank::kLeaf};
+  std::shared_ptr<AnnouncedZones> writer_ GUARDED_BY(mutex_);
+  SteadyTime look_at_ GUARDED_BY(mutex_){};
+};
+
+class ReaderMount {
+ public:
+  // `device` is open read-only. Errors: those of Volume::Mount; kTimedOut beside a writer that changes its metadata zones
+  // during each try to read them.
+  [[nodiscard]] static Result<std::shared_ptr<ReaderMount>> Open(std::unique_ptr<ZonedDevice> device);
+
+  ReaderMount(std::unique_ptr<ZonedDevice> device, Superblock superblock);
+
+  // Errors: those of MountGate::Enter.
+  [[nodiscard]] Result<Gate::Entry> Enter() const { return gate_.Enter(); }
+  // The error of every call that would write: kReadOnly, or that of Enter.
+  [[nodiscard]] Status Refuse() const;
+  // The two devices of the volume belong together now. Errors: those of CheckPairLive.
+  [[nodiscard]] Status CheckPair() const;
+  // The zones as they are now. Errors: those of Enter, LiveState::Look and AccountLiveZones.
+  [[nodiscard]] Result<LiveZones> AccountZones() const;
+  void Unmount();
+
+  const VolumeInfo& info() const { return info_; }
+  // As in Volume.
+  [[nodiscard]] Result<Shortfall> FindShortfall() const;
+  std::vector<std::string> notices() const;
+  // For callers that have entered.
+  LiveState& live() const { return *live_; }
+  ZonedDevice& device() const { return *device_; }
+  ReaderAnnouncements& announcements() const { return *announcements_; }
+
+ private:
+  const VolumeInfo info_;
+  MountGate gate_;
+  std::unique_ptr<ZonedDevice> device_;
+  std::unique_ptr<LiveState> live_;
+  std::unique_ptr<ReaderAnnouncements> announcements_;
+};
 
 class ReaderVolume final : public Volume {
  public:

@@ -1,4 +1,8 @@
-// The bytes that the last writer flushed to shared memory and that the device lacks, for readers that look at all files.
+// Flushed bytes: what the last writer flushed to shared memory and the device lacks, for everybody who looks at a volume from its
+// metadata on. Which buffers the metadata names, how many bytes wait there, extents that only they name, and what is lost if the
+// device has lost the bytes before them.
+//
+// Threads: functions on values.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/uuid.h"
 #include "buffers/live_buffers.h"
@@ -45,6 +49,11 @@ struct StateWithFlushed {
 };
 [[nodiscard]] StateWithFlushed AddFlushedExtents(const State& committed, const LiveBuffers& buffers,
                                                  std::span<const ZoneId> metadata_zones, ZonedDevice& device);
+
+// The device has the bytes of `file` up to `from` only, and flushed bytes begin at `to`. Those between have left the shared
+// memory, so they had been written to the device. The `behind` bytes from `to` on can't be used without them.
+[[nodiscard]] std::string LostBeforeFlushedText(std::string_view file, std::uint64_t from, std::uint64_t to,
+                                                std::uint64_t behind);
 
 // Errors: kCorruption if an extent is not in a zone of data.
 [[nodiscard]] Status CheckFlushedExtents(const SetExtents& edit, const State& state,

@@ -1,9 +1,9 @@
-#include "volume/live_zones.h"
+#include "volume/volume_space.h"
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "metalog/metazones.h"
-#include "volume/space_options.h"
 #include "wal/log_zones.h"
 #include "zone/zone_states.h"
 
@@ -67,6 +67,19 @@ std::uint64_t SpareOfLog(const State& state, std::span<const ZoneStatus> zones, 
 
 }  // namespace
 
+Result<std::unique_ptr<ZoneManager>> AccountZones(ZonedDevice& device, const SlotPlan& plan,
+                                                  std::vector<ZoneInfo> report, ZoneManager::Options options,
+                                                  const State& state) {
+  ZENFS_ASSERT(report.size() == device.geometry().zone_count);
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
+                         ZoneManager::Create(device, plan, std::move(report), std::move(options)));
+  for (const auto& [id, zone] : state.log_zones()) zones->AdoptLogZone(id);
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
+  }
+  return zones;
+}
+
 Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock, const State& state,
                                    const std::vector<ZoneId>& metadata_zones,
                                    const std::map<ZoneId, std::uint64_t>& frame_bytes) {
@@ -77,16 +90,13 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
   CoverExtents(geometry, state, report);
   ZoneManager::Options options = SpaceOptions(geometry, metadata_zones);
   options.read_only = true;
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<ZoneManager> zones,
-                         ZoneManager::Create(device, plan, std::move(report), std::move(options)));
-  for (const auto& [id, zone] : state.log_zones()) zones->AdoptLogZone(id);
-  for (const auto& [id, record] : state.files()) {
-    for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
-  }
+  const std::uint32_t log_group = options.log.group;
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<ZoneManager> zones,
+                         AccountZones(device, plan, std::move(report), std::move(options), state));
   ZENFS_RETURN_IF_ERROR(zones->Start());
   LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
   CountLogsAndMetadata(frame_bytes, out);
-  if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones, options.log.group));
+  if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones, log_group));
   out.space.padding = std::min(PaddingOf(state, geometry.block_size), out.space.live);
   return out;
 }

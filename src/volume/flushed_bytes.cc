@@ -1,9 +1,10 @@
-#include "volume/waiting_bytes.h"
+#include "volume/flushed_bytes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "base/assert.h"
 #include "base/boot_id.h"
@@ -11,7 +12,6 @@
 #include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
 #include "volume/fsck/file_names.h"
-#include "volume/fsck/log_losses.h"
 #include "volume/fsck/places.h"
 
 namespace zenfs {
@@ -50,6 +50,14 @@ std::string DescribeWaitingBytes(const LiveBuffers& buffers,
       "the last writer died: {} of {} that were flushed and not synced wait in {}; readers on this host show "
       "them, and the next read-write mount recovers them",
       Counted(waiting.bytes, "byte"), Counted(waiting.files, "file"), buffers.path());
+}
+
+std::string LostBeforeFlushedText(std::string_view file, std::uint64_t from, std::uint64_t to,
+                                  std::uint64_t behind) {
+  return fmt::format(
+      "{}: the device has lost bytes {} to {}, which had been written to it and may have been synced; the {} "
+      "after them, which were flushed, are lost too",
+      file, from, to, Counted(behind, "byte"));
 }
 
 Status CheckFlushedExtents(const SetExtents& edit, const State& state, std::span<const ZoneId> metadata_zones,
