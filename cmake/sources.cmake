@@ -318,28 +318,24 @@ set(ZENFS_SOURCES_volume
 )
 set(ZENFS_TESTS_volume
   volume/aux_directory/aux_directory_test.cc
-  volume/aux_directory/aux_marker_test.cc
   volume/fsck/check_volume_test.cc
   volume/fsck/claimed_length_test.cc
   volume/fsck/file_names_test.cc
   volume/fsck/invalid_blocks_test.cc
   volume/fsck/many_findings_test.cc
   volume/fsck/places_test.cc
-  volume/fsck/scrub_live_test.cc
   volume/fsck/scrub_test.cc
   volume/fsck/volume_unreadable_test.cc
   volume/mkfs_test.cc
-  volume/mount/metrics_file_test.cc
   volume/mount/name_plans_test.cc
-  volume/mount/path_locks_test.cc
-  volume/mount/slot_limits_test.cc
+  volume/mount/namespace_test.cc
+  volume/mount/recovery_test.cc
   volume/mount/started_read_test.cc
   volume/mount/trace_recorder_test.cc
   volume/mount/volume_assumptions_test.cc
   volume/mount/volume_bad_zones_test.cc
   volume/mount/volume_brim_test.cc
   volume/mount/volume_cached_read_test.cc
-  volume/mount/volume_clean_test.cc
   volume/mount/volume_cost_test.cc
   volume/mount/volume_device_copy_test.cc
   volume/mount/volume_files_test.cc
@@ -348,8 +344,6 @@ set(ZENFS_TESTS_volume
   volume/mount/volume_flush_forged_test.cc
   volume/mount/volume_flush_full_test.cc
   volume/mount/volume_flush_kill_test.cc
-  volume/mount/volume_flush_loss_test.cc
-  volume/mount/volume_flush_plain_kill_test.cc
   volume/mount/volume_flush_plain_test.cc
   volume/mount/volume_flush_test.cc
   volume/mount/volume_gone_test.cc
@@ -359,9 +353,6 @@ set(ZENFS_TESTS_volume
   volume/mount/volume_many_files_test.cc
   volume/mount/volume_memory_test.cc
   volume/mount/volume_metrics_test.cc
-  volume/mount/volume_mount_fault_test.cc
-  volume/mount/volume_names_test.cc
-  volume/mount/volume_numbers_test.cc
   volume/mount/volume_read_fault_test.cc
   volume/mount/volume_reclaim_race_test.cc
   volume/mount/volume_reclaim_test.cc
@@ -369,12 +360,10 @@ set(ZENFS_TESTS_volume
   volume/mount/volume_sync_blocks_test.cc
   volume/mount/volume_threads_test.cc
   volume/mount/volume_times_test.cc
-  volume/mount/volume_two_hosts_test.cc
   volume/mount/volume_wal_options_test.cc
   volume/mount/volume_write_fault_test.cc
   volume/reader/reader_deleted_test.cc
   volume/reader/reader_flushed_test.cc
-  volume/reader/reader_rest_test.cc
   volume/reader/reader_volume_test.cc
   volume/shared_buffers_test.cc
   volume/volume_pair_test.cc

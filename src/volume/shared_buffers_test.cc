@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "volume/shared_buffers.h"
 
 #include "device/forwarding_device.h"

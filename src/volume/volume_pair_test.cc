@@ -1,4 +1,5 @@
 // The key that proves that two devices are those of the last mount.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "volume/fsck/scrub.h"

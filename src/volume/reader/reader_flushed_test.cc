@@ -1,4 +1,5 @@
 // Readers and flushed bytes that are only in the writer's shared memory: of a writer that runs, and of one that died.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>

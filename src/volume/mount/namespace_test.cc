@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <optional>
 
 #include "base/sync_point.h"
 #include "device/read_only_view.h"
 #include "testing/borrowed_device.h"
 #include "testing/faulty_device.h"
 #include "volume/mount/mount_table.h"
+#include "volume/mount/namespace.h"
 #include "volume/volume_test_util.h"
 
 namespace zenfs {
@@ -251,6 +254,31 @@ TEST(DeviceNoticeTest, WhatADeviceHasToSayReachesWhoeverMountsIt) {
     EXPECT_EQ((*volume)->notices(), (std::vector<std::string>{"mounted without explicit-open"}));
     EXPECT_TRUE(IsOk((*volume)->Unmount()));
   }
+}
+
+}  // namespace
+}  // namespace zenfs
+
+namespace zenfs {
+namespace {
+
+TEST(PathLocksTest, ALockedPathIsBusyInEverySpellingUntilItsLockIsDestroyed) {
+  PathLocks locks;
+  auto lock = locks.Take("/db/LOCK");
+  ASSERT_TRUE(lock);
+  const auto again = locks.Take("db//./LOCK");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code(), Code::kBusy);
+  EXPECT_TRUE(locks.Take("/other/LOCK"));
+  lock->reset();
+  EXPECT_TRUE(locks.Take("/db/LOCK"));
+}
+
+TEST(PathLocksTest, ALockMayOutliveTheSetItCameFrom) {
+  std::optional<PathLocks> locks(std::in_place);
+  const auto lock = locks->Take("/db/LOCK");
+  ASSERT_TRUE(lock);
+  locks.reset();
 }
 
 }  // namespace
