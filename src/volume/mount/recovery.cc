@@ -634,7 +634,8 @@ std::vector<Edit> Recovery::SealEdits() const {
 void Recovery::OpenLogs() {
   for (auto& [id, log] : logs_) {
     const auto record = parts_->catalog.FindFile(id);
-    ZENFS_ASSERT(record != nullptr);                   // nobody deletes files before the mount is complete
+    ZENFS_ASSERT(record != nullptr);  // nobody deletes files before the mount is complete
+    ZENFS_ASSERT(!log.open_window || record->windows.back() == *log.open_window);
     if (record->shape == FileShape::kPlain) continue;  // nothing behind its extents was found
     parts_->logs.Add(parts_->factory.RecoveredLog(*record, std::move(log), orphans_.BytesOf(id)));
   }

@@ -76,36 +76,9 @@ Result<Shortfall> ReaderMount::FindShortfall() const {
   return shortfall;
 }
 
-std::vector<std::string> ReaderMount::notices() const {
-  const Result<Gate::Entry> gate = Enter();
-  if (!gate) return {};
-  std::vector<std::string> notices = device_->notices();
-  Result<Shortfall> shortfall = FindShortfall();
-  if (!shortfall) {
-    notices.push_back(shortfall.error().ToString());
-    return notices;
-  }
-  for (const Finding& lost : shortfall->lost) notices.push_back(lost.text);
-  if (std::string rest = shortfall->lost.OmittedText(); !rest.empty()) notices.push_back(std::move(rest));
-  if (!shortfall->unsynced.empty()) notices.push_back(std::move(shortfall->unsynced));
-  return notices;
-}
-
 Status ReaderMount::Refuse() const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, Enter());
   return Fail(Code::kReadOnly, fmt::format("{}: mounted read-only", info_.device_name));
-}
-
-Result<LiveZones> ReaderMount::AccountZones() const {
-  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, Enter());
-  LiveZones zones;
-  ZENFS_RETURN_IF_ERROR(live_->Look([&](LiveState::View& view) -> Status {
-    ZENFS_ASSIGN_OR_RETURN(const auto frame_bytes, view.FrameBytes());
-    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(*device_, info_.superblock, view.state(),
-                                                   view.metadata_zones(), frame_bytes));
-    return {};
-  }));
-  return zones;
 }
 
 void ReaderMount::Unmount() {
@@ -276,13 +249,25 @@ Status ReaderVolume::ForEachLayout(std::span<const FileId> files, const EachLayo
   return {};
 }
 
+Result<LiveZones> ReaderVolume::AccountZones() const {
+  ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
+  LiveZones zones;
+  ZENFS_RETURN_IF_ERROR(mount_->live().Look([&](LiveState::View& view) -> Status {
+    ZENFS_ASSIGN_OR_RETURN(const auto frame_bytes, view.FrameBytes());
+    ZENFS_ASSIGN_OR_RETURN(zones, AccountLiveZones(mount_->device(), info().superblock, view.state(),
+                                                   view.metadata_zones(), frame_bytes));
+    return {};
+  }));
+  return zones;
+}
+
 SpaceReport ReaderVolume::Space() const {
-  const auto zones = mount_->AccountZones();
+  const auto zones = AccountZones();
   return zones ? zones->space : SpaceReport();
 }
 
 std::vector<ZoneStatus> ReaderVolume::Zones() const {
-  auto zones = mount_->AccountZones();
+  auto zones = AccountZones();
   return zones ? std::move(zones->zones) : std::vector<ZoneStatus>();
 }
 
@@ -312,6 +297,21 @@ VolumeCounters ReaderVolume::counters() const {
     return {};
   }));
   return counters;
+}
+
+std::vector<std::string> ReaderVolume::notices() const {
+  const Result<Gate::Entry> gate = mount_->Enter();
+  if (!gate) return {};
+  std::vector<std::string> notices = mount_->device().notices();
+  Result<Shortfall> shortfall = mount_->FindShortfall();
+  if (!shortfall) {
+    notices.push_back(shortfall.error().ToString());
+    return notices;
+  }
+  for (const Finding& lost : shortfall->lost) notices.push_back(lost.text);
+  if (std::string rest = shortfall->lost.OmittedText(); !rest.empty()) notices.push_back(std::move(rest));
+  if (!shortfall->unsynced.empty()) notices.push_back(std::move(shortfall->unsynced));
+  return notices;
 }
 
 Status ReaderVolume::health() const {

@@ -62,14 +62,11 @@ class ReaderMount {
   [[nodiscard]] Status Refuse() const;
   // The two devices of the volume belong together now. Errors: those of CheckPairLive.
   [[nodiscard]] Status CheckPair() const;
-  // The zones as they are now. Errors: those of Enter, LiveState::Look and AccountLiveZones.
-  [[nodiscard]] Result<LiveZones> AccountZones() const;
   void Unmount();
 
   const VolumeInfo& info() const { return info_; }
   // As in Volume.
   [[nodiscard]] Result<Shortfall> FindShortfall() const;
-  std::vector<std::string> notices() const;
   // For callers that have entered.
   LiveState& live() const { return *live_; }
   ZonedDevice& device() const { return *device_; }
@@ -113,12 +110,15 @@ class ReaderVolume final : public Volume {
   // Only the epoch and the position of the metadata log; zeros if the metadata can't be read (health).
   VolumeCounters counters() const override;
   std::string shared_memory_path() const override;
-  std::vector<std::string> notices() const override { return mount_->notices(); }
+  std::vector<std::string> notices() const override;
   [[nodiscard]] Result<Shortfall> shortfall() const override { return mount_->FindShortfall(); }
   // OK if the metadata can be read now.
   Status health() const override;
 
  private:
+  // The zones as they are now. Errors: those of Enter, LiveState::Look and AccountLiveZones.
+  [[nodiscard]] Result<LiveZones> AccountZones() const;
+
   const std::shared_ptr<ReaderMount> mount_;
 };
 
