@@ -31,8 +31,8 @@ void Reclaimer::Run() {
   bool again = false;
   while (!zones_.stopped()) {
     if (again) ComeBackAfter(kLater);
-    const std::optional<ReclaimNeed> need = zones_.AwaitReclaimNeed(
-        come_back_ ? Deadline::After(*come_back_ - SteadyNow()) : Deadline::Never());
+    const std::optional<ReclaimNeed> need =
+        zones_.AwaitReclaimNeed(come_back_ ? Deadline::After(*come_back_ - SteadyNow()) : Deadline::Never());
     again = mover_.RetryPending();
     // Not before: of two devices, only one may have got a verdict meanwhile.
     if (come_back_ && SteadyNow() >= *come_back_) come_back_.reset();

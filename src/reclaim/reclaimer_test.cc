@@ -154,8 +154,7 @@ TEST_F(ReclaimerTest, ItHurriesOnceAWriterWaits) {
     }
   });
   const Deadline soon = Soon();
-  while (!zones_->reclaim_presses() && !soon.Passed())
-    SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
+  while (!zones_->reclaim_presses() && !soon.Passed()) SleepUntil(SteadyNow() + std::chrono::milliseconds(1));
   const SteadyTime waits = SteadyNow();
   for (int i = 0; i < 100; ++i) pace.Pause(std::chrono::seconds(1));
   EXPECT_LT(SteadyNow() - waits, std::chrono::seconds(2)) << "a pause takes up to 50 ms";

@@ -18,8 +18,8 @@
 #include "metalog/probe.h"
 #include "volume/pair_proof.h"
 #include "volume/volume_space.h"
-#include "zone/zone_limits.h"
 #include "zone/spread.h"
+#include "zone/zone_limits.h"
 
 namespace zenfs {
 namespace {

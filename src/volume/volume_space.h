@@ -14,8 +14,8 @@
 #include "device/zoned_device.h"
 #include "format/superblock.h"
 #include "model/state.h"
-#include "zone/zone_limits.h"
 #include "zone/spread.h"
+#include "zone/zone_limits.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {

@@ -381,8 +381,7 @@ void LogZoneSupply::Work() {
   while (deps_.log_zones->AwaitWork(deps_.ready_target, short_of_space ? kRetryAfter : kRetryAfter.zero())) {
     SyncPoint::Reach("LogZoneSupply::Work");
     ReleaseDead();
-    if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().log_limit))
-      deps_.zones->AskToTidy();
+    if (IsWorthCleaning(deps_.log_zones->Zones(), deps_.zones->Space().log_limit)) deps_.zones->AskToTidy();
     short_of_space = !TopUp();
   }
 }
@@ -401,7 +400,8 @@ Status LogZoneSupply::AllocateGroup(Deadline deadline, LogZonePurpose purpose) {
   if (deps_.log_zones->phase() == LogZones::Phase::kMounting) purpose = LogZonePurpose::kMount;
   ZENFS_ASSIGN_OR_RETURN(const ZoneId first, deps_.zones->AllocateLogZone(deadline, purpose));
   std::vector<ZoneId> zones{first};
-  if (purpose != LogZonePurpose::kMount) std::ranges::copy(deps_.zones->AllocateMoreLogZones(), std::back_inserter(zones));
+  if (purpose != LogZonePurpose::kMount)
+    std::ranges::copy(deps_.zones->AllocateMoreLogZones(), std::back_inserter(zones));
   const Result<std::vector<LogZone>> allocated = deps_.allocations->Allocate(zones);
   if (!allocated) {
     for (const ZoneId zone : zones) deps_.zones->ReleaseLogZone(zone);

@@ -8,6 +8,7 @@
 
 #include "base/fork_guard.h"
 #include "base/mutex.h"
+#include "base/sync_point.h"
 #include "base/thread.h"
 
 namespace zenfs {
@@ -115,9 +116,12 @@ Result<std::shared_ptr<Volume>> MountShared(
     const std::string& key, const MountOptions& options,
     const std::function<Result<std::unique_ptr<ZonedDevice>>()>& open) {
   const std::shared_ptr<Slot> slot = Table().Find(key + (options.read_only ? "?ro" : ""));
+  std::shared_ptr<Volume> mounted;  // outlives the lock, which the unmount takes if this is the last pointer
   MutexLock lock(slot->mutex);
-  while (slot->mounted && slot->volume.expired()) slot->unmounted.Wait(slot->mutex);
-  if (std::shared_ptr<Volume> mounted = slot->volume.lock()) {
+  // Without a pointer, a volume is mounted until its device has been released.
+  while ((mounted = slot->volume.lock()) == nullptr && slot->mounted) slot->unmounted.Wait(slot->mutex);
+  if (mounted != nullptr) {
+    SyncPoint::Reach("MountShared:found");
     if (slot->options == options) return mounted;
     return Fail(Code::kInvalidArgument,
                 fmt::format("{}: mounted in this process already, with other options", key));

@@ -6,6 +6,7 @@
 #include "device/read_only_view.h"
 #include "testing/borrowed_device.h"
 #include "testing/faulty_device.h"
+#include "testing/switched_points.h"
 #include "volume/mount/mount_table.h"
 #include "volume/mount/namespace.h"
 #include "volume/volume_test_util.h"
@@ -239,6 +240,25 @@ TEST_F(VolumeTest, TwoMountsOfOneKeyShareOneVolume) {
     EXPECT_EQ(first->get(), second->get());
     EXPECT_EQ(CodeOf(MountShared("key", {.plain_buffer_bytes = 1 << 16}, open)), Code::kInvalidArgument);
     EXPECT_EQ(opened, round);
+  }
+  Mount();
+}
+
+TEST_F(VolumeTest, ARefusedMountMayHoldTheLastPointerToTheVolume) {
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  volume_.reset();
+  {
+    SwitchedPoints points;
+    const auto open = [&]() -> Result<std::unique_ptr<ZonedDevice>> { return Borrow(*device_); };
+    auto first = MountShared("key", {}, open);
+    ASSERT_TRUE(IsOk(first));
+    {
+      const SwitchedPoints::During during(points, [&](std::string_view name) {
+        if (name == "MountShared:found") first->reset();
+      });
+      EXPECT_EQ(CodeOf(MountShared("key", {.plain_buffer_bytes = 1 << 16}, open)), Code::kInvalidArgument);
+    }
+    EXPECT_TRUE(IsOk(MountShared("key", {.plain_buffer_bytes = 1 << 16}, open)));
   }
   Mount();
 }

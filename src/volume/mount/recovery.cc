@@ -25,8 +25,8 @@
 #include "volume/fsck/places.h"
 #include "volume/pair_proof.h"
 #include "volume/volume_space.h"
-#include "wal/wal_recovery.h"
 #include "wal/frame_read.h"
+#include "wal/wal_recovery.h"
 #include "zone/spread.h"
 
 namespace zenfs {
@@ -456,7 +456,7 @@ Status Recovery::BeginEpoch() {
   return {};
 }
 
-// --- 6: sync blocks of earlier mounts (wal/sync_area.h) ---
+// --- 6: sync blocks of earlier mounts (wal/zrwa_sync_blocks.h) ---
 
 bool InSyncBlock(const Piece& piece) { return piece.in_sync_block; }
 

@@ -18,8 +18,8 @@
 #include "device/zoned_device.h"
 #include "volume/mount/mount_gate.h"
 #include "volume/reader/live_state.h"
-#include "volume/volume_space.h"
 #include "volume/volume.h"
+#include "volume/volume_space.h"
 
 namespace zenfs {
 
