@@ -482,13 +482,23 @@ class Scrub {
   Result<ScrubReport> Run() {
     ZENFS_RETURN_IF_ERROR(CheckPairOf(device_, follower_));
     ZENFS_ASSIGN_OR_RETURN(Look look, LookAtBothLogs());
-    for (int i = 0; i < kLooksAgain && look.moved && !look.report.findings.empty(); ++i) {
+    const auto in_doubt = [](const Look& each) {
+      return each.moved && (!each.state || !each.report.findings.empty());
+    };
+    for (int i = 0; i < kLooksAgain && in_doubt(look); ++i) {
       SleepUntil(SteadyNow() + kBetweenLooks);
       ZENFS_ASSIGN_OR_RETURN(Look again, LookAtBothLogs());
       again.report.findings.KeepThoseOf(look.report.findings);
       look = std::move(again);
     }
-    if (look.state) ZENFS_RETURN_IF_ERROR(ReadFiles(*look.state, look.report));
+    if (look.state) {
+      ZENFS_RETURN_IF_ERROR(ReadFiles(*look.state, look.report));
+    } else {  // whatever the looks before said: no file was read
+      look.report.findings.Add(
+          {.severity = Severity::kError,
+           .text = fmt::format("the files can't be scrubbed, because the metadata log can't be replayed: {}",
+                               look.not_replayed.error().ToString())});
+    }
     return std::move(look.report);
   }
 
@@ -497,6 +507,7 @@ class Scrub {
   struct Look {
     ScrubReport report;
     std::optional<State> state;  // empty if the metadata log could not be replayed
+    Status not_replayed{};       // then why
     bool moved = false;          // it was written meanwhile, so findings may come from that race
   };
 
@@ -522,10 +533,7 @@ class Scrub {
       fingerprint = follower_.fingerprint();
       generation = follower_.generation();
     } else {
-      look.report.findings.Add(
-          {.severity = Severity::kError,
-           .text = fmt::format("the files can't be scrubbed, because the metadata log can't be replayed: {}",
-                               refreshed.error().ToString())});
+      look.not_replayed = Fail(refreshed.error());
       ZENFS_ASSIGN_OR_RETURN(fingerprint, TakeLogFingerprint(device_, superblock_));
     }
     SyncPoint::Reach("ScrubVolume:reported");

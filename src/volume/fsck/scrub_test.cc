@@ -414,6 +414,24 @@ TEST_F(ScrubLiveTest, WhatIsReplacedWhileFilesAreReadIsNotDamage) {
   EXPECT_TRUE(report->clean()) << report->findings.front().text;
 }
 
+// The error says how many commits may be missing, and the writer makes more.
+TEST_F(ScrubLiveTest, ALogThatCantBeReplayedIsAnErrorWhateverEachLookSaysOfIt) {
+  BitRot device(*device_);
+  for (const ZoneId zone : ZonesOfTheLog(*volume_, *device_))
+    device.Flip(device_->geometry().ZoneStart(zone) + (device_->ReportZone(zone)->WrittenBytes() + 64));
+  Put("a.sst", "a");
+  int commits = 0;
+  const During during(*this, [&](std::string_view name) {
+    if (name == "ScrubVolume:reported") Put(fmt::format("{}.sst", ++commits), "b");
+  });
+  const auto report = ScrubVolume(device, {});
+  ASSERT_TRUE(IsOk(report));
+  EXPECT_GT(commits, 1);
+  EXPECT_TRUE(std::ranges::any_of(report->findings, [](const Finding& finding) {
+    return finding.severity == Severity::kError && finding.text.contains("can't be replayed");
+  }));
+}
+
 TEST_F(ScrubLiveTest, DamageIsFoundBesideAWriterThatCommitsAllTheTime) {
   Put("sound.sst", std::string(100'000, 'a'));
   Put("damaged.sst", std::string(100'000, 'a'));
