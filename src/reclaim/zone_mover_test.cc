@@ -506,7 +506,7 @@ TEST(MoveFramesTest, OtherFilesAreCleanedIfOneIsDeleted) {
   std::atomic<int> deleted = 0;
   std::vector<Thread> deletes;
   for (const auto& file : {files.small, files.large}) {
-    deletes.emplace_back("delete", [&] {
+    deletes.emplace_back("delete", [&, file] {
       rig.Delete(*file);
       ++deleted;
     });
