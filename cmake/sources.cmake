@@ -199,26 +199,18 @@ set(ZENFS_SOURCES_metalog
 )
 
 set(ZENFS_SOURCES_file
-  file/extent_list.cc
   file/extent_checksum.cc
+  file/extent_list.cc
   file/extent_reader.cc
-  file/extent_splice.cc
   file/file_extents.cc
-  file/file_view.cc
   file/flushed_tail.cc
   file/plain_content.cc
   file/plain_file.cc
-  file/plain_file_append.cc
-  file/plain_file_flush.cc
-  file/plain_file_read.cc
-  file/plain_file_write.cc
-  file/read_batch.cc
-  file/tail_buffer.cc
 )
 set(ZENFS_TESTS_file
   file/extent_checksum_test.cc
+  file/extent_list_test.cc
   file/extent_reader_test.cc
-  file/extent_splice_test.cc
   file/file_extents_test.cc
   file/plain_content_test.cc
   file/plain_file_checksum_test.cc

@@ -8,7 +8,6 @@
 
 #include "device/forwarding_device.h"
 #include "file/extent_list.h"
-#include "file/read_batch.h"
 #include "zone/zone_test_rig.h"
 
 namespace zenfs {

@@ -1,26 +1,87 @@
 #include "file/file_extents.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include "base/assert.h"
 
 namespace zenfs {
+namespace {
+
+// Threads are assigned to slots in turn, at their first read.
+std::size_t SlotOfThisThread() {
+  static std::atomic<std::size_t> next{0};
+  thread_local const std::size_t mine = next.fetch_add(1, std::memory_order_relaxed);
+  return mine;
+}
+
+}  // namespace
+
+void ViewSlots::Publish(std::shared_ptr<const FileView> view) {
+  for (Slot& slot : slots_) {
+    // `old` has its own reference count and keeps the view alive.
+    auto own = std::make_shared<const std::shared_ptr<const FileView>>(view);
+    std::shared_ptr<const FileView> old(std::move(own), view.get());
+    MutexLock lock(slot.mutex);
+    slot.view.swap(old);
+  }
+}
+
+std::shared_ptr<const FileView> ViewSlots::Get() const {
+  const Slot& slot = slots_[SlotOfThisThread() % slots_.size()];
+  MutexLock lock(slot.mutex);
+  return slot.view;
+}
+
+FileExtents::FileExtents(ZoneManager& zones, const Geometry& geometry, std::vector<Extent> extents,
+                         std::uint64_t committed_size, ViewSlots& published)
+    : zones_(zones),
+      geometry_(geometry),
+      extents_(std::move(extents)),
+      committed_size_(committed_size),
+      published_(published) {
+  Repin();
+  Publish();
+}
+
+bool FileExtents::Pinned(const Pins& pins, ZoneId zone) const {
+  return std::ranges::any_of(pins, [&](const auto& pin) { return pin->zone() == zone; });
+}
+
+void FileExtents::Repin() {
+  Pins pins;
+  for (const Extent& extent : extents_) {
+    const ZoneId zone = geometry_.ZoneOf(extent.place);
+    if (Pinned(pins, zone)) continue;
+    const auto had = std::ranges::find_if(pins_, [&](const auto& pin) { return pin->zone() == zone; });
+    pins.push_back(had != pins_.end() ? *had : std::make_shared<const ZonePin>(zones_.Pin(zone)));
+  }
+  pins_ = std::move(pins);
+}
+
+void FileExtents::Publish() {
+  published_.Publish(std::make_shared<const FileView>(FileView{extents_, pins_}));
+}
 
 void FileExtents::Append(std::vector<Placed> placed) {
   NoteChange();
   for (auto& [extent, pin] : placed) {
-    ZENFS_ASSERT(extent.file_offset == end());
-    map_.Append(extent, std::move(pin));
+    if (!Pinned(pins_, geometry_.ZoneOf(extent.place)))
+      pins_.push_back(std::make_shared<const ZonePin>(std::move(pin)));
+    AppendExtent(extents_, extent, geometry_);
   }
-  published_.Publish(map_.MakeView());
+  Publish();
 }
 
 void FileExtents::Cut(std::uint64_t end, KnownCrc cut_crc) {
-  if (map_.end() <= end) return;
-  map_.Cut(end, cut_crc);
+  if (this->end() <= end) return;
+  const std::size_t before = extents_.size();
+  CutExtents(extents_, end, cut_crc);
+  if (extents_.size() != before) Repin();
   NoteChange();
-  published_.Publish(map_.MakeView());
+  Publish();
 }
 
-// Records a change of the extents from the end of the map on.
 void FileExtents::NoteChange() {
   ++revision_;
   for (ExtentChange* change : {&change_, &change_since_begin_}) {
@@ -34,11 +95,12 @@ void FileExtents::TakeMoved(const std::vector<Extent>& moved) {
   if (changed()) {
     SplicedExtents spliced = SpliceExtents(moved, all(), change_, geometry_);
     change_.before = spliced.before;
-    map_.Replace(std::move(spliced.all));
+    extents_ = std::move(spliced.all);
   } else {
-    map_.Replace(moved);
+    extents_ = moved;
   }
-  published_.Publish(map_.MakeView());
+  Repin();
+  Publish();
 }
 
 void FileExtents::NoteWrite(FlushMark before) {

@@ -1,4 +1,4 @@
-// The extents of an open plain file, and how they differ from the committed ones.
+// The extents of an open plain file, how they differ from the committed ones, and the views that readers hold.
 //
 //   0 ........ committed ........ | changed ........ | end()
 //                                 ^ the change begins here, if there is one
@@ -12,38 +12,66 @@
 //   the extents cover [0, end()) without gaps, and their zones are pinned
 //   up to the start of the change, the extents have the bytes of the committed ones
 //   from BeginCommit to EndCommit, the zones of the extents as of BeginCommit are pinned
-//   the view in `published` has these extents
+//   the view in `published` has these extents, and pins their zones until its last reader frees it
 //
 // Ownership: `published` outlives it.
-// Threads: no lock; the lock of the file guards it (plain_file_parts.h). No I/O.
+// Threads: no lock; the lock of the file guards it, except `published`. No I/O.
 // Units: bytes, file offsets, seconds since 1970. Errors: none.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/flush_mark.h"
-#include "file/extent_splice.h"
-#include "file/file_view.h"
+#include "file/extent_list.h"
 #include "model/edit.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs {
+
+// An immutable view of a file's extents. It pins their zones, so no zone is reset under a reader. Each change of the
+// file publishes a new view; the last reader of an old view frees it.
+struct FileView {
+  std::vector<Extent> extents;
+  std::vector<std::shared_ptr<const ZonePin>> pins;  // on the zones of these extents
+
+  std::uint64_t end() const { return ExtentsEnd(extents); }
+};
+
+// The published view. Threads use different copies of the pointer, so that they do not contend for one reference
+// count.
+class ViewSlots {
+ public:
+  void Publish(std::shared_ptr<const FileView> view);
+  // Returns the present view; null before the first Publish. Thread-safe.
+  std::shared_ptr<const FileView> Get() const;
+
+ private:
+  struct alignas(64) Slot {
+    mutable Mutex mutex{LockRank::kLeaf};
+    std::shared_ptr<const FileView> view GUARDED_BY(mutex);
+  };
+  std::array<Slot, 4> slots_;
+};
 
 class FileExtents {
  public:
   // An extent that was written, with a pin on its zone.
   using Placed = std::pair<Extent, ZonePin>;
 
-  // `map` has the committed extents of a file of `committed_size` bytes.
-  FileExtents(const Geometry& geometry, ExtentMap map, std::uint64_t committed_size, ViewSlots& published)
-      : geometry_(geometry), map_(std::move(map)), committed_size_(committed_size), published_(published) {}
+  // `extents` are the committed ones of a file of `committed_size` bytes. Pins their zones through `zones`, which
+  // outlives the object and all its views, and publishes them.
+  FileExtents(ZoneManager& zones, const Geometry& geometry, std::vector<Extent> extents,
+              std::uint64_t committed_size, ViewSlots& published);
 
-  const std::vector<Extent>& all() const { return map_.extents(); }
-  std::uint64_t end() const { return map_.end(); }
+  const std::vector<Extent>& all() const { return extents_; }
+  std::uint64_t end() const { return ExtentsEnd(extents_); }
   // Rises with each change of the extents, except TakeMoved.
   std::uint64_t revision() const { return revision_; }
 
@@ -74,10 +102,19 @@ class FileExtents {
   void EndCommit(std::uint64_t size);
 
  private:
-  void NoteChange();
+  using Pins = std::vector<std::shared_ptr<const ZonePin>>;
 
+  // Records a change of the extents from their end on.
+  void NoteChange();
+  bool Pinned(const Pins& pins, ZoneId zone) const;
+  // Keeps the pins of zones that are still needed, drops the others and adds missing ones.
+  void Repin();
+  void Publish();
+
+  ZoneManager& zones_;
   const Geometry& geometry_;
-  ExtentMap map_;
+  std::vector<Extent> extents_;
+  Pins pins_;  // one for each zone of extents_
   std::uint64_t revision_ = 0;
   // The differences to the committed extents, and to those of the last BeginCommit.
   ExtentChange change_;

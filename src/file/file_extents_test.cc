@@ -14,8 +14,6 @@ struct MountedRig : ZoneTestRig {
 
 class FileExtentsTest : public testing::Test {
  protected:
-  ExtentMap EmptyMap() { return {*rig_.zones, rig_.device.geometry(), {}}; }
-
   // Writes `blocks` blocks for the end of the file. Each write goes to a zone of its own.
   std::vector<FileExtents::Placed> Place(std::uint64_t blocks) {
     SinkCursor cursor;
@@ -29,8 +27,8 @@ class FileExtentsTest : public testing::Test {
 
   MountedRig rig_;
   Lifetime lifetime_ = Lifetime::kShort;
-  ViewSlots view_{EmptyMap().MakeView()};
-  FileExtents extents_{rig_.device.geometry(), EmptyMap(), 0, view_};
+  ViewSlots view_;
+  FileExtents extents_{*rig_.zones, rig_.device.geometry(), {}, 0, view_};
 };
 
 TEST_F(FileExtentsTest, AnAppendIsPublishedAndUncommitted) {

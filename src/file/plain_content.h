@@ -11,7 +11,7 @@
 // Checksums: an extent that is cut keeps a checksum if the tail buffer has the removed bytes, or if the caller knows it.
 //
 // Ownership: `published` outlives it.
-// Threads: no lock; the lock of the file guards it (plain_file_parts.h). No I/O.
+// Threads: no lock; the lock of the file guards it, except `published`. No I/O.
 // Units: bytes, file offsets. Errors: none.
 #pragma once
 
@@ -21,29 +21,71 @@
 #include <utility>
 #include <vector>
 
+#include "base/aligned_buffer.h"
+#include "base/crc32c.h"
 #include "file/file_extents.h"
-#include "file/file_view.h"
-#include "file/tail_buffer.h"
 
 namespace zenfs {
 
 // What readers see without the lock of the file.
 struct PublishedContent {
-  PublishedContent(std::shared_ptr<const FileView> initial_view, std::uint64_t initial_size)
-      : view(std::move(initial_view)), size(initial_size) {}
-
   ViewSlots view;
-  std::atomic<std::uint64_t> size;
+  std::atomic<std::uint64_t> size = 0;
+};
+
+// The buffered bytes at the end of a file, in aligned memory that grows with the content. It maintains their CRC, so
+// that each byte is summed once, before it is copied.
+class TailBuffer {
+ public:
+  std::size_t size() const { return memory_.size(); }
+  bool empty() const { return memory_.empty(); }
+  ByteView View() const { return memory_.View(); }
+
+  // The CRC of the whole content.
+  std::uint32_t crc() const { return crc_; }
+  // Returns the CRC of the first `count` bytes. Costs a sum over the bytes behind them.
+  std::uint32_t CrcOfFront(std::size_t count) const;
+
+  void Append(ByteView bytes) {
+    Add(bytes);
+    crc_ = Crc32c(bytes, crc_);
+  }
+  // `crc` is the CRC of `bytes`.
+  void Append(ByteView bytes, std::uint32_t crc) {
+    Add(bytes);
+    crc_ = Crc32cWhole(crc_, crc, bytes.size());
+  }
+  // Replaces the bytes from `at` on; at + bytes.size() <= size(). `crc` is the CRC of `bytes`.
+  void Overwrite(std::size_t at, ByteView bytes, std::uint32_t crc);
+  // Shortens the content to `size` <= size().
+  void Cut(std::size_t size);
+  void DropFront(std::size_t count);
+  // Returns the content with zeros appended up to a multiple of `unit`; valid until the next change.
+  ByteView Padded(std::size_t unit);
+  // Frees memory beyond the content.
+  void Shrink();
+
+ private:
+  void Reserve(std::size_t capacity);
+  void Add(ByteView bytes) {
+    Reserve(size() + bytes.size());
+    memory_.Append(bytes);
+  }
+
+  AlignedBuffer memory_;
+  std::uint32_t crc_ = 0;
 };
 
 class PlainContent {
  public:
-  // `map` has the committed extents of a file of `size` bytes.
-  PlainContent(const Geometry& geometry, ExtentMap map, std::uint64_t size, PublishedContent& published)
+  // `extents` are the committed ones of a file of `size` bytes. `zones` outlives the object and all views.
+  PlainContent(ZoneManager& zones, const Geometry& geometry, std::vector<Extent> extents, std::uint64_t size,
+               PublishedContent& published)
       : block_(geometry.block_size),
-        extents_(geometry, std::move(map), size, published.view),
-        size_(size),
-        published_(published) {}
+        extents_(zones, geometry, std::move(extents), size, published.view),
+        published_(published) {
+    SetSize(size);
+  }
 
   std::uint64_t size() const { return size_; }
   FileExtents& extents() { return extents_; }
@@ -97,7 +139,7 @@ class PlainContent {
   const std::uint32_t block_;
   FileExtents extents_;
   TailBuffer tail_;
-  std::uint64_t size_;
+  std::uint64_t size_ = 0;
   std::uint64_t changes_ = 0;  // overwrites and cuts
   PublishedContent& published_;
 };

@@ -16,7 +16,6 @@ class PlainContentTest : public testing::Test {
  protected:
   ~PlainContentTest() override { EXPECT_TRUE(content_.Sound()); }
 
-  ExtentMap EmptyMap() { return {*rig_.zones, rig_.device.geometry(), {}}; }
   void Append(std::uint64_t bytes) {
     const std::string text(bytes, 'x');
     content_.Append(AsBytes(text), std::nullopt);
@@ -35,8 +34,8 @@ class PlainContentTest : public testing::Test {
   }
 
   MountedRig rig_;
-  PublishedContent published_{EmptyMap().MakeView(), 0};
-  PlainContent content_{rig_.device.geometry(), EmptyMap(), 0, published_};
+  PublishedContent published_;
+  PlainContent content_{*rig_.zones, rig_.device.geometry(), {}, 0, published_};
 };
 
 TEST_F(PlainContentTest, AppendedBytesAreInTheTailBufferUntilTheyAreWritten) {

@@ -18,7 +18,7 @@
 
 #include "base/assert.h"
 #include "catalog/catalog.h"
-#include "file/pending_read.h"
+#include "file/extent_reader.h"
 #include "file/plain_file.h"
 #include "open/commit_path.h"
 #include "open/trace_recorder.h"

@@ -20,7 +20,6 @@
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "file/extent_reader.h"
-#include "file/pending_read.h"
 #include "model/file_record.h"
 
 namespace zenfs {

@@ -8,7 +8,7 @@
 
 #include "base/thread.h"
 #include "device/forwarding_device.h"
-#include "file/read_batch.h"
+#include "file/extent_reader.h"
 #include "testing/empty_zone.h"
 #include "testing/immediate_queue.h"
 #include "testing/random_bytes.h"

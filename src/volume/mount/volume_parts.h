@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/metered_device.h"
-#include "file/read_batch.h"
+#include "file/extent_reader.h"
 #include "format/superblock.h"
 #include "metrics/metrics.h"
 #include "open/append_buffers.h"

@@ -1,4 +1,4 @@
-#include "file/extent_splice.h"
+#include "file/extent_list.h"
 
 #include <gtest/gtest.h>
 
