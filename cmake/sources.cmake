@@ -110,29 +110,24 @@ set(ZENFS_TESTS_device
 )
 
 set(ZENFS_SOURCES_format
+  format/buffer_area_layout.cc
   format/edit_codec.cc
   format/file_trace.cc
   format/frame.cc
-  format/frame_time.cc
   format/metadata_copy.cc
   format/metalog_payload.cc
-  format/buffer_area_layout.cc
   format/pair_record.cc
   format/superblock.cc
-  format/superblock_correction.cc
-  format/tail_record.cc
 )
 set(ZENFS_TESTS_format
+  format/buffer_area_layout_test.cc
   format/edit_codec_test.cc
   format/file_trace_test.cc
   format/frame_test.cc
-  format/frame_time_test.cc
   format/metadata_copy_test.cc
   format/metalog_payload_test.cc
   format/pair_record_test.cc
-  format/superblock_correction_test.cc
   format/superblock_test.cc
-  format/tail_record_test.cc
 )
 
 set(ZENFS_SOURCES_buffers

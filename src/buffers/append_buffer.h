@@ -32,7 +32,7 @@ class AppendBuffer {
   void Begin(const std::shared_ptr<BufferArea>& area, std::uint64_t memory_bytes, std::uint64_t owner,
              std::uint64_t file_offset);
   // The same for a plain file, in a tail slot, which BufferArea::Forget can empty. The bytes
-  // follow `record` (format/tail_record.h), which is published with the first Append. Returns false
+  // follow `record` (EncodeTailRecord), which is published with the first Append. Returns false
   // if no slot is free or `record` is too long. Only on a new or released buffer.
   [[nodiscard]] bool BeginTail(const std::shared_ptr<BufferArea>& area, std::uint64_t owner,
                                std::uint64_t file_offset, ByteView record);

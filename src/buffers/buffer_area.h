@@ -55,7 +55,7 @@ class BufferArea {
   SetBufferPlace PlaceEdit() const;
   const std::string& path() const { return memory_.path(); }
   std::uint64_t buffer_bytes() const { return header_.buffer_bytes; }
-  // Of a tail record (format/tail_record.h).
+  // Of a tail record.
   std::uint64_t extents_max() const { return RecordedExtentsMax(header_); }
   ByteSpan metrics() {
     const std::uint64_t end =

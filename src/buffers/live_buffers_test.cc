@@ -8,7 +8,7 @@
 #include "base/crc32c.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_test_rig.h"
-#include "format/tail_record.h"
+#include "format/buffer_area_layout.h"
 
 namespace zenfs {
 namespace {

@@ -12,7 +12,6 @@
 #include "base/zeros.h"
 #include "buffers/buffer_area_place.h"
 #include "format/buffer_area_layout.h"
-#include "format/tail_record.h"
 
 namespace zenfs {
 namespace {

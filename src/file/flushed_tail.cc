@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "format/tail_record.h"
+#include "format/buffer_area_layout.h"
 
 namespace zenfs {
 namespace {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
@@ -43,7 +44,7 @@ struct FrameHeader {
   std::uint32_t magic = kFrameMagic;
   std::uint32_t crc = 0;  // CRC32C, seeded, over bytes [8, header_bytes + payload_bytes)
   FrameKind kind = FrameKind::kLogData;
-  std::uint16_t time = 0;                          // log data: see frame_time.h; otherwise 0
+  std::uint16_t time = 0;                          // log data: EncodeFrameTime; otherwise 0
   std::uint32_t header_bytes = kFrameHeaderBytes;  // offset of the payload; one block for kPlainData
   std::uint32_t payload_bytes = 0;                 // at most kMaxFramePayload
   std::uint32_t reserved = 0;
@@ -124,5 +125,17 @@ struct ParsedFrame {
 [[nodiscard]] ParsedFrame ScanFrame(FrameSeed seed, std::uint32_t block_size, std::uint64_t limit,
                                     const std::function<ByteView(std::uint64_t)>& bytes_here,
                                     const std::function<KnownCrc(std::uint64_t)>& crc_behind);
+
+// --- FrameHeader::time: the last append to the file before the frame was written ---
+//
+// After a crash it becomes the log's mtime. 16 bits are too short for a date. The code is the distance from an anchor that
+// writer and reader both know: the time of the previous frame, or for the first frame the mtime in the file's record.
+
+// Exact up to 4 hours from the anchor. Up to 11 days: rounded down to a multiple of 64 seconds.
+// Beyond: 0, "unknown".
+[[nodiscard]] std::uint16_t EncodeFrameTime(std::uint64_t seconds, std::uint64_t anchor);
+// Returns the time with this code that is nearest to `anchor`, or nothing if it is unknown. Accepts
+// any code.
+[[nodiscard]] std::optional<std::uint64_t> DecodeFrameTime(std::uint16_t code, std::uint64_t anchor);
 
 }  // namespace zenfs

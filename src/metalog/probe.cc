@@ -10,7 +10,7 @@
 #include "base/aligned_buffer.h"
 #include "device/presence.h"
 #include "format/metalog_payload.h"
-#include "format/superblock_correction.h"
+#include "format/superblock.h"
 #include "metalog/metazones.h"
 #include "metalog/zone_reader.h"
 

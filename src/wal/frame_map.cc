@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "format/frame_time.h"
+#include "format/frame.h"
 
 namespace zenfs {
 namespace {

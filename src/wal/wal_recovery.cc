@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/zeros.h"
 #include "device/claimed_crcs.h"
-#include "format/frame_time.h"
+#include "format/frame.h"
 #include "model/number_limits.h"
 
 namespace zenfs {

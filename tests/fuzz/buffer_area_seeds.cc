@@ -3,7 +3,6 @@
 
 #include "buffer_area_input.h"
 #include "format/buffer_area_layout.h"
-#include "format/tail_record.h"
 #include "input.h"
 #include "metrics/metrics.h"
 #include "seeds.h"

@@ -15,7 +15,7 @@
 #include "buffers_base.h"
 #include "device/read_only_view.h"
 #include "edit_script.h"
-#include "format/tail_record.h"
+#include "format/buffer_area_layout.h"
 #include "input.h"
 #include "simulated.h"
 #include "testing/borrowed_device.h"

@@ -6,7 +6,6 @@
 #include "base/crc32c.h"
 #include "base/sync_point.h"
 #include "format/buffer_area_layout.h"
-#include "format/tail_record.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
 #include "testing/watched_device.h"

@@ -1,4 +1,4 @@
-#include "format/tail_record.h"
+#include "format/buffer_area_layout.h"
 
 #include <gtest/gtest.h>
 
