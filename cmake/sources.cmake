@@ -56,16 +56,9 @@ set(ZENFS_TESTS_base
 )
 
 set(ZENFS_SOURCES_model
-  model/applier.cc
-  model/applier_files.cc
-  model/applier_names.cc
   model/edit.cc
-  model/file_record.cc
-  model/lifetime.cc
-  model/number_limits.cc
   model/state.cc
-  model/state_check.cc
-  model/state_describe.cc
+  model/state_apply.cc
   model/state_draft.cc
 )
 set(ZENFS_TESTS_model

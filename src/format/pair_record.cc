@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/crc32c.h"
-#include "model/number_limits.h"
+#include "model/state.h"
 
 namespace zenfs {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "model/number_limits.h"
+#include "model/state.h"
 
 namespace zenfs::pair_record_test {
 namespace {

@@ -10,6 +10,7 @@
 // `next_sequence`. All other frames of the file are dead forever.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -62,7 +63,12 @@ struct FileRecord {
 
   std::uint64_t ExtentsEnd() const { return extents.empty() ? 0 : extents.back().end(); }
   // Index of the extent that contains `offset`, or extents.size() if none does. O(log n).
-  std::size_t FindExtent(std::uint64_t offset) const;
+  std::size_t FindExtent(std::uint64_t offset) const {
+    const auto behind = std::ranges::upper_bound(extents, offset, {}, &Extent::file_offset);
+    if (behind == extents.begin()) return extents.size();
+    const auto candidate = behind - 1;
+    return offset < candidate->end() ? static_cast<std::size_t>(candidate - extents.begin()) : extents.size();
+  }
 
   friend bool operator==(const FileRecord&, const FileRecord&) = default;
 };

@@ -18,6 +18,16 @@ enum class Lifetime : std::uint8_t {
 inline constexpr int kLifetimeCount = 6;
 
 // "not set", "none", "short", "medium", "long", "extreme"
-[[nodiscard]] std::string_view LifetimeName(Lifetime lifetime);
+[[nodiscard]] constexpr std::string_view LifetimeName(Lifetime lifetime) {
+  switch (lifetime) {
+    case Lifetime::kNotSet: return "not set";
+    case Lifetime::kNone: return "none";
+    case Lifetime::kShort: return "short";
+    case Lifetime::kMedium: return "medium";
+    case Lifetime::kLong: return "long";
+    case Lifetime::kExtreme: return "extreme";
+  }
+  return "unknown";
+}
 
 }  // namespace zenfs

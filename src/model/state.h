@@ -10,20 +10,25 @@
 // Threads: none; the owner locks. Copies share the immutable file records.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "model/edit.h"
-#include "model/state_flaws.h"
+#include "model/units.h"
 
 namespace zenfs {
 
@@ -51,6 +56,40 @@ struct Effects {
 [[nodiscard]] Status ApplyExtents(const SetExtents& edit, FileRecord& file, Effects* effects = nullptr);
 // The same for a commit of this edit alone, so that the file must be sound then. Errors: those of State::Apply.
 [[nodiscard]] Status ApplyOnlyExtents(const SetExtents& edit, FileRecord& file);
+
+struct StateFlaw {
+  std::string text;           // one sentence
+  std::vector<FileId> files;  // the affected files and directories
+};
+
+// Violations of the invariants of a State. Keeps the first kKeptAtMost by their text and counts the others, because damaged
+// metadata of a few MiB can have millions. A plain value.
+class StateFlaws {
+ public:
+  static constexpr std::size_t kKeptAtMost = 1000;
+
+  void Add(StateFlaw flaw) {
+    kept_.insert(std::move(flaw));
+    if (kept_.size() <= kKeptAtMost) return;
+    kept_.erase(std::prev(kept_.end()));
+    ++omitted_;
+  }
+
+  using value_type = StateFlaw;
+  // Those kept, by text: a fixed order, unlike that of the hash tables of a State.
+  auto begin() const { return kept_.begin(); }
+  auto end() const { return kept_.end(); }
+  std::size_t size() const { return kept_.size(); }
+  bool empty() const { return kept_.empty(); }  // then none was omitted either
+  std::uint64_t omitted() const { return omitted_; }
+
+ private:
+  struct ByText {
+    bool operator()(const StateFlaw& a, const StateFlaw& b) const { return a.text < b.text; }
+  };
+  std::multiset<StateFlaw, ByText> kept_;
+  std::uint64_t omitted_ = 0;
+};
 
 class State {
  public:
@@ -108,5 +147,21 @@ class State {
   SetBufferPlace buffers_;
   Uuid pair_key_;
 };
+
+// --- limits of the numbers of a volume: epochs, ids, generations of log zones, sequences and file offsets ---
+//
+// No writer reaches kStateNumbersEnd, so a scan skips frames with such numbers. Therefore no commit may bring a number
+// there, and no mount may continue from a state close to it.
+
+// A commit is refused if a number would reach this.
+inline constexpr std::uint64_t kStateNumbersEnd = std::uint64_t{1} << 63;
+// A state with a number of at least this is damaged.
+inline constexpr std::uint64_t kStateNumbersCredible = kStateNumbersEnd / 2;
+// A mount is refused unless all numbers are below this. No writer can count from here to kStateNumbersCredible, so a valid
+// state stays valid.
+inline constexpr std::uint64_t kStateNumbersStart = kStateNumbersCredible / 2;
+
+// Finds a number of the state that is at least `limit`. Nothing if all are lower.
+[[nodiscard]] std::optional<StateFlaw> FindNumberFrom(const State& state, std::uint64_t limit);
 
 }  // namespace zenfs

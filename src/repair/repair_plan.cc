@@ -13,7 +13,7 @@
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
 #include "metalog/replica.h"
-#include "model/number_limits.h"
+#include "model/state.h"
 #include "repair/metadata_file.h"
 #include "repair/orphans.h"
 #include "repair/repair.h"

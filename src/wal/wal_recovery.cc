@@ -11,7 +11,7 @@
 #include "base/zeros.h"
 #include "device/claimed_crcs.h"
 #include "format/frame.h"
-#include "model/number_limits.h"
+#include "model/state.h"
 
 namespace zenfs {
 

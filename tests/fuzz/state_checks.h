@@ -10,7 +10,7 @@
 namespace zenfs {
 
 // Overlapping extents do not make a commit invalid, because finding them takes all files. Numbers
-// that leave no room to count on do not either (model/number_limits.h); a mount refuses them.
+// that leave no room to count on do not either (kStateNumbersStart in model/state.h); a mount refuses them.
 inline void CheckInvariants(const State& state) {
   for (const std::string& finding : state.Check()) {
     Require(finding.find("both claim") != std::string::npos ||

@@ -18,7 +18,7 @@
 #include "device/remembered_holes.h"
 #include "format/buffer_area_layout.h"
 #include "metalog/metazones.h"
-#include "model/number_limits.h"
+#include "model/state.h"
 #include "volume/flushed_bytes.h"
 #include "volume/fsck/file_names.h"
 #include "volume/fsck/log_losses.h"
