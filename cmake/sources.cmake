@@ -225,7 +225,6 @@ set(ZENFS_SOURCES_wal
 
 set(ZENFS_SOURCES_catalog
   catalog/catalog.cc
-  catalog/catalog_view.cc
   catalog/extent_index.cc
   catalog/path.cc
   catalog/name_locks.cc
@@ -239,12 +238,9 @@ set(ZENFS_TESTS_catalog
 
 set(ZENFS_SOURCES_open
   open/append_buffers.cc
-  open/commit_effects.cc
   open/commit_path.cc
-  open/log_zone_allocator.cc
   open/mount_options.cc
   open/open_file.cc
-  open/open_file_factory.cc
   open/open_file_table.cc
   open/open_framed_file.cc
   open/open_plain_file.cc

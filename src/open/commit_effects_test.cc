@@ -1,10 +1,11 @@
 // The effects of a durable commit on names, files and zones.
-#include "open/commit_effects.h"
+#include "open/commit_path.h"
 
 #include <gtest/gtest.h>
 
 #include <optional>
 
+#include "open/open_file_table.h"
 #include "open/open_framed_file.h"
 #include "wal/wal_test_rig.h"
 #include "zone/extent_sink.h"

@@ -22,7 +22,7 @@
 #include "base/mutex.h"
 #include "catalog/catalog.h"
 #include "open/commit_path.h"
-#include "open/open_file_factory.h"
+#include "open/open_file.h"
 #include "open/open_file_table.h"
 #include "open/trace_recorder.h"
 #include "volume/volume.h"
