@@ -17,7 +17,6 @@ set(ZENFS_SOURCES_base
   base/free_bytes.cc
   base/host_directory.cc
   base/host_file.cc
-  base/known_hole.cc
   base/lock_order.cc
   base/mutex.cc
   base/output_file.cc
@@ -30,7 +29,7 @@ set(ZENFS_SOURCES_base
   base/thread.cc
   base/unique_fd.cc
   base/uuid.cc
-  base/zero_pages.cc
+  base/zeros.cc
 )
 set(ZENFS_TESTS_base
   base/aligned_buffer_test.cc

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/file_size_limit.h"
-#include "base/known_hole.h"
+#include "base/zeros.h"
 
 namespace zenfs {
 

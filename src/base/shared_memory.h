@@ -66,7 +66,7 @@ class SharedMemory {
   // Reads bytes of the file of an opened object as they are now; what has no page reads as zeros. Threads: any. Errors: as
   // Open for a file that was shortened.
   [[nodiscard]] Status ReadAt(std::uint64_t offset, ByteSpan into) const;
-  // The same for memory of zeros (base/zero_pages.h): leaves it as it is where the file has no page, so that holes take no memory.
+  // The same for memory of zeros (base/zeros.h): leaves it as it is where the file has no page, so that holes take no memory.
   [[nodiscard]] Status ReadPagesAt(std::uint64_t offset, ByteSpan zeros) const;
   // Size of the opened file, also if only a part of it was copied.
   std::uint64_t file_bytes() const { return file_bytes_; }

@@ -8,7 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/sync_point.h"
-#include "base/zero_pages.h"
+#include "base/zeros.h"
 #include "buffers/buffer_area_place.h"
 
 namespace zenfs {

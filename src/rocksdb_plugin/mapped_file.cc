@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/zero_pages.h"
+#include "base/zeros.h"
 
 namespace zenfs {
 namespace {

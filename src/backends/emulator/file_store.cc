@@ -15,7 +15,6 @@
 #include "backends/emulator/emulated_file.h"
 #include "base/clock.h"
 #include "base/file_size_limit.h"
-#include "base/known_hole.h"
 #include "base/zeros.h"
 
 namespace zenfs {
