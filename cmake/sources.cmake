@@ -133,8 +133,7 @@ set(ZENFS_SOURCES_buffers
 set(ZENFS_TESTS_buffers
   buffers/announced_zones_test.cc
   buffers/live_buffers_test.cc
-  buffers/orphaned_buffers_trust_test.cc
-  buffers/recorded_extents_test.cc
+  buffers/orphaned_buffers_test.cc
   buffers/buffer_area_test.cc
 )
 
