@@ -131,7 +131,7 @@ PlainFile::PlainFile(const Deps& deps, std::vector<Extent> extents, std::uint64_
       lifetime_(lifetime),
       content_(*deps_.zones, geometry_, std::move(extents), size, published_),
       flushed_(deps_.buffers, deps_.id) {
-  ZENFS_ASSERT(deps_.buffer_bytes != 0 && IsMultiple(deps_.buffer_bytes, geometry_.block_size));
+  ZENFS_ASSERT(deps_.buffer_bytes >= geometry_.block_size);  // else AppendBuffered could not make room
 }
 
 void PlainFile::SetLifetime(Lifetime lifetime) {

@@ -54,7 +54,7 @@ class PlainFile {
     ReadPool* reads = nullptr;  // of the device
     ZoneManager* zones = nullptr;
     ExtentSink* sink = nullptr;
-    std::uint64_t buffer_bytes = 1 << 20;  // a multiple of the block size
+    std::uint64_t buffer_bytes = 1 << 20;  // at least the block size
     std::chrono::seconds space_wait{30};   // a write waits this long for a zone, then kNoSpace or kTimedOut
     std::atomic<std::uint64_t>* padding = nullptr;  // if not null: counts the bytes of padding written
     std::shared_ptr<BufferArea> buffers;            // null: TryFlush cannot use append buffers
