@@ -5,7 +5,7 @@ function(zenfs_add_cli_core)
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
   add_library(zenfs_cli_core STATIC ${sources})
   # Each verb instantiates much of CLI11 and of the JSON library: together they compile four times as fast.
-  set_target_properties(zenfs_cli_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 13)
+  set_target_properties(zenfs_cli_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
   target_compile_options(zenfs_cli_core PRIVATE ${ZENFS_CLI_FLAGS})
   target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")

@@ -4,7 +4,6 @@ set(ZENFS_SOURCES_cli
   cli/advice_text.cc
   cli/advise.cc
   cli/backup.cc
-  cli/bash_completion.cc
   cli/buffer_list.cc
   cli/buffers.cc
   cli/check.cc
@@ -17,8 +16,8 @@ set(ZENFS_SOURCES_cli
   cli/device_option.cc
   cli/device_table.cc
   cli/devices.cc
-  cli/doctor.cc
   cli/df.cc
+  cli/doctor.cc
   cli/dump.cc
   cli/elf_file.cc
   cli/emu_clone.cc
@@ -29,61 +28,54 @@ set(ZENFS_SOURCES_cli
   cli/exporter.cc
   cli/figures.cc
   cli/findings.cc
-  cli/fish_completion.cc
   cli/flags.cc
   cli/foreign_file.cc
   cli/fs_info.cc
   cli/help.cc
   cli/interrupt.cc
-  cli/json_text.cc
   cli/json_stream.cc
+  cli/json_text.cc
   cli/link.cc
   cli/list.cc
   cli/local_time.cc
   cli/ls_uuid.cc
   cli/made_directory.cc
   cli/main.cc
-  cli/man_page.cc
   cli/metrics_source.cc
   cli/mkfs.cc
-  cli/nearest_word.cc
   cli/needed_libraries.cc
+  cli/number.cc
   cli/plugin_version.cc
   cli/program_look.cc
-  cli/number.cc
+  cli/prometheus_families.cc
   cli/random_area.cc
   cli/rename.cc
   cli/restore.cc
   cli/rmdir.cc
   cli/scrape_server.cc
   cli/scrub.cc
-  cli/prometheus_families.cc
   cli/stats.cc
   cli/stats_table.cc
   cli/terminal.cc
   cli/text_table.cc
   cli/transfer_console.cc
   cli/two_names.cc
-  cli/usage_error.cc
-  cli/verb_flags.cc
-  cli/verb_table.cc
-  cli/version.cc
+  cli/verbs.cc
   cli/volume_poll.cc
   cli/watch.cc
   cli/zone_look.cc
   cli/zone_picture.cc
   cli/zone_svg.cc
   cli/zones.cc
-  cli/zsh_completion.cc
 )
 set(ZENFS_TESTS_cli
   cli/advice_test.cc
+  cli/command_line_test.cc
   cli/device_table_test.cc
   cli/foreign_file_test.cc
-  cli/json_text_test.cc
   cli/json_stream_test.cc
+  cli/json_text_test.cc
   cli/metrics_source_test.cc
-  cli/nearest_word_test.cc
   cli/needed_libraries_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc

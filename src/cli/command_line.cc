@@ -1,16 +1,181 @@
 #include "cli/command_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "base/caught.h"
-#include "cli/usage_error.h"
 
 namespace zenfs {
 namespace {
 
 constexpr std::string_view kEndOfFlags = "--";
+
+// An App with the flags that every verb has; the verb's `make` adds its own.
+std::unique_ptr<CLI::App> MakeApp(const Verb& verb) {
+  auto app = std::make_unique<CLI::App>(std::string(verb.summary), fmt::format("zenfs {}", verb.name));
+  app->set_help_flag("-h,--help", "Print this help");
+  app->allow_extras();  // our own message names an unknown flag
+  return app;
+}
+
+constexpr std::size_t kWordMax = 64;  // longer words have no suggestion; bounds the table below
+
+// Levenshtein distance: letters to insert, delete or replace.
+std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string NearestWord(std::string_view word, std::span<const std::string> candidates) {
+  std::string nearest;
+  if (word.size() < 2 || word.size() > kWordMax) return nearest;
+  std::size_t least = word.size();
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = Distance(word, candidate);
+    const bool is_near = distance <= std::max<std::size_t>(1, word.size() / 3) ||
+                         candidate.starts_with(word) || word.starts_with(candidate);
+    if (!is_near || distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+namespace {
+
+// Messages for a wrong use of a verb: what was wrong and what is right. CLI11's own texts name neither the form of a value nor the
+// word that was meant. They begin with the name of the option; one of them omits the dashes of a flag.
+const CLI::Option* OptionIn(const CLI::App& app, const std::string& text) {
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  return option != nullptr ? option : app.get_option_no_throw("--" + name);
+}
+
+bool IsPositional(const CLI::Option& option) {
+  return option.get_lnames().empty() && option.get_snames().empty();
+}
+
+std::string WithValue(const CLI::Option& option) {
+  return fmt::format("{}={}", option.get_name(), option.get_type_name());
+}
+
+// The usage of the verb: "zenfs emu clone SRC DST".
+std::string Form(const CLI::App& app) {
+  std::string form = app.get_name();
+  for (const CLI::Option* option : app.get_options({})) {
+    if (IsPositional(*option)) form += " " + option->get_type_name();
+  }
+  return form;
+}
+
+// The last word of "A excludes B" and "A requires B".
+std::string LastWord(const std::string& text) { return text.substr(text.rfind(' ') + 1); }
+
+std::string DescribeMismatch(const CLI::Option& option, const std::string& text) {
+  if (text.ends_with("missing"))
+    return fmt::format("{0} needs a value: {1}", option.get_name(), WithValue(option));
+  if (text.ends_with("override")) return fmt::format("{} takes no value", option.get_name());
+  return fmt::format("{} is given {} times; give it once", option.get_name(), LastWord(text));
+}
+
+std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error) {
+  std::string text = error.what();
+  while (!text.empty() && (text.back() == '.' || text.back() == '\n')) text.pop_back();
+  const CLI::Option* const option = OptionIn(app, text);
+  if (option == nullptr) return text;
+  const std::string kind = error.get_name();
+  if (kind == "RequiredError") {
+    return IsPositional(*option) ? fmt::format("{} is missing: {}", option->get_type_name(), Form(app))
+                                 : fmt::format("{} is missing", WithValue(*option));
+  }
+  if (kind == "ArgumentMismatch") return DescribeMismatch(*option, text);
+  if (kind == "ExcludesError") {
+    return fmt::format("{} and {} exclude one another; give one of them", option->get_name(), LastWord(text));
+  }
+  if (kind == "RequiresError") {
+    return fmt::format("{} needs {}; give both", option->get_name(), LastWord(text));
+  }
+  return text;
+}
+
+constexpr std::string_view kOldGarbageCollection = "--enable-gc";  // a flag of the older ZenFS's mkfs
+
+// For an unknown flag, or one word too many. `shown`: the word as it was typed.
+std::string DescribeExtraWord(const CLI::App& app, const std::string& shown) {
+  if (!shown.starts_with("-")) return fmt::format("'{}' is one word too many", shown);
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options({})) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  std::string typed = shown;
+  std::replace(typed.begin(), typed.end(), '_', '-');
+  if (typed == kOldGarbageCollection) {
+    return fmt::format("{} is not needed: space is always reclaimed when it gets short; leave it out", shown);
+  }
+  const std::string near = NearestWord(typed, flags);
+  return fmt::format("unknown flag {}{}", shown, near.empty() ? "" : fmt::format(", did you mean {}?", near));
+}
+
+std::vector<std::string> VerbsThatBeginWith(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Verb& verb : Verbs()) {
+    if (verb.name.starts_with(word + " ")) names.emplace_back(verb.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string DescribeUnknownVerb(const std::vector<std::string>& words) {
+  const std::string& first = words.front();
+  if (first.starts_with("-")) {
+    return fmt::format("the verb comes first, before {}: zenfs VERB [FLAGS]; see 'zenfs help'", first);
+  }
+  std::vector<std::string> known = VerbsThatBeginWith(first);
+  if (!known.empty()) {
+    const std::string form = fmt::format("zenfs {}", fmt::join(known, ", zenfs "));
+    if (words.size() == 1 || words[1].starts_with("-")) {
+      return fmt::format("'{}' alone is not a verb; verbs: {}; see 'zenfs help'", first, form);
+    }
+    const std::string typed = first + " " + words[1];
+    const std::string near = NearestWord(typed, known);
+    return fmt::format("unknown verb '{}', {}; see 'zenfs help'", typed,
+                       near.empty() ? "there are " + form : fmt::format("did you mean '{}'?", near));
+  }
+  for (const Verb& verb : Verbs()) known.emplace_back(verb.name);
+  const std::string near = NearestWord(first, known);
+  return fmt::format("unknown verb '{}'{}; see 'zenfs help'", first,
+                     near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
+}
+
+FoundVerb FindVerb(const std::vector<std::string>& words) {
+  for (const std::size_t count : {2u, 1u}) {
+    if (words.size() < count) continue;
+    const std::string name = count == 2 ? words[0] + " " + words[1] : words[0];
+    for (const Verb& verb : Verbs()) {
+      if (verb.name == name) return {&verb, count};
+    }
+  }
+  return {};
+}
+
+namespace {
 
 // `-` and `_` are equal in the name of a flag: --aux_path is --aux-path.
 std::string Normalized(const std::string& word) {
@@ -76,45 +241,6 @@ std::expected<ParsedCommand, int> ParseVerb(const Verb& verb, const std::vector<
 
 }  // namespace
 
-std::unique_ptr<CLI::App> MakeApp(const Verb& verb) {
-  auto app = std::make_unique<CLI::App>(std::string(verb.summary), fmt::format("zenfs {}", verb.name));
-  app->set_help_flag("-h,--help", "Print this help");
-  app->allow_extras();  // our own message names an unknown flag
-  return app;
-}
-
-FoundVerb FindVerb(const std::vector<std::string>& words) {
-  for (const std::size_t count : {2u, 1u}) {
-    if (words.size() < count) continue;
-    const std::string name = count == 2 ? words[0] + " " + words[1] : words[0];
-    for (const Verb& verb : Verbs()) {
-      if (verb.name == name) return {&verb, count};
-    }
-  }
-  return {};
-}
-
-std::string HelpOf(const Verb& verb) {
-  const auto app = MakeApp(verb);
-  const auto action = verb.make(*app);  // declares the flags that help shows
-  return app->help();
-}
-
-std::string OverallHelp() {
-  std::size_t width = 0;
-  for (const Verb& verb : Verbs()) width = std::max(width, verb.name.size());
-  std::string out =
-      "ZenFS: the files of a RocksDB database in the zones of a zoned block device.\n\n"
-      "Usage: zenfs VERB [FLAGS]\n\n"
-      "Verbs:\n";
-  for (const Verb& verb : Verbs()) out += fmt::format("  {:<{}}  {}\n", verb.name, width, verb.summary);
-  out +=
-      "\nA device is named by exactly one of --zbd=NAME, --nvme=NAME, --zonefs=MOUNT, --emu=PATH and "
-      "--uri=URI.\n"
-      "In the names of flags '-' and '_' are the same. 'zenfs VERB --help' shows the flags of a verb.\n";
-  return out;
-}
-
 std::expected<ParsedCommand, int> ParseCommandLine(const std::vector<std::string>& words, Console& console) {
   if (words.empty()) {
     return std::unexpected(Complain(console, "", "no verb given; see 'zenfs help'", 1));
@@ -139,6 +265,48 @@ int RunCommandLine(const std::vector<std::string>& words, Console& console) {
     return Complain(console, verb.name, flushed.error().ToString(), verb.error_status);
   }
   return *status;
+}
+
+std::string HelpOf(const Verb& verb) {
+  const auto app = MakeApp(verb);
+  const auto action = verb.make(*app);  // declares the flags that help shows
+  return app->help();
+}
+
+namespace {
+
+VerbFlag::Names NamesOf(const VerbFlag& flag) {
+  if (flag.value == "PATH" || flag.value == "FILE") return VerbFlag::Names::kFile;
+  if (flag.value == "DIR" || flag.value == "MOUNT") return VerbFlag::Names::kDirectory;
+  return VerbFlag::Names::kNothing;
+}
+
+VerbFlag FlagOf(const CLI::Option& option) {
+  VerbFlag flag;
+  for (const std::string& name : option.get_snames()) flag.flags.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) flag.flags.push_back("--" + name);
+  if (flag.flags.empty()) flag.positional = option.get_name(true);
+  if (option.get_type_size_max() > 0) flag.value = option.get_type_name();
+  flag.default_value = option.get_default_str();
+  flag.description = option.get_description();
+  flag.group = option.get_group();
+  flag.value_optional = option.get_expected_min() == 0;
+  flag.required = option.get_required();
+  flag.many = option.get_expected_max() > 1;
+  flag.names = NamesOf(flag);
+  return flag;
+}
+
+}  // namespace
+
+std::vector<VerbFlag> FlagsOf(const Verb& verb) {
+  const auto app = MakeApp(verb);
+  const auto action = verb.make(*app);  // declares the flags
+  std::vector<VerbFlag> flags;
+  for (const CLI::Option* option : app->get_options({})) {
+    if (!option->get_group().empty()) flags.push_back(FlagOf(*option));  // no group: hidden
+  }
+  return flags;
 }
 
 }  // namespace zenfs

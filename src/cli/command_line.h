@@ -6,11 +6,13 @@
 
 #include <expected>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/console.h"
-#include "cli/verb.h"
+#include "cli/verbs.h"
 
 namespace zenfs {
 
@@ -36,11 +38,35 @@ struct FoundVerb {
 };
 [[nodiscard]] FoundVerb FindVerb(const std::vector<std::string>& words);
 
-// An App with the flags that every verb has; the verb's `make` adds its own.
-[[nodiscard]] std::unique_ptr<CLI::App> MakeApp(const Verb& verb);
+// The message for `words`, not empty, whose beginning names no verb.
+[[nodiscard]] std::string DescribeUnknownVerb(const std::vector<std::string>& words);
 
-// The help of one verb, and the help of the command.
+// The candidate with the smallest distance to `word`, which the user most likely meant; the first of equal ones. "" if more than
+// a third of the letters differ and neither word begins with the other.
+[[nodiscard]] std::string NearestWord(std::string_view word, std::span<const std::string> candidates);
+
 [[nodiscard]] std::string HelpOf(const Verb& verb);
-[[nodiscard]] std::string OverallHelp();
+
+// A flag or positional of a verb as plain values, for the man page and the shell completions.
+struct VerbFlag {
+  // The kind of name that a value is, for shell completion. Derived from the value's placeholder:
+  // FILE and PATH, or DIR and MOUNT. A VOLUME-PATH is inside the volume, where a shell can't
+  // complete it.
+  enum class Names { kNothing, kFile, kDirectory };
+
+  std::vector<std::string> flags;  // "-h", "--help"; empty for a positional
+  std::string positional;          // its name
+  std::string value;               // "PATH"; empty if it takes none
+  std::string default_value;
+  std::string description;
+  std::string group;  // "Options", "Positionals", ...
+  bool value_optional = false;
+  bool required = false;
+  bool many = false;  // positionals: may be repeated
+  Names names = Names::kNothing;
+};
+
+// In the order of the help, within groups.
+[[nodiscard]] std::vector<VerbFlag> FlagsOf(const Verb& verb);
 
 }  // namespace zenfs

@@ -1,10 +1,43 @@
-// One factory function for each verb; each is in the file named after the verb.
+// The verbs of the command. Help, dispatch, man page and completions use the table in verbs.cc.
 #pragma once
 
-#include "cli/verb.h"
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "cli/console.h"
 
 namespace zenfs {
 
+// One run of a verb. The constructor binds flags of an App to members; Run is called after they are
+// parsed.
+class Action {
+ public:
+  virtual ~Action() = default;
+  // Returns the exit status. An error becomes one line on standard error and the verb's error
+  // status.
+  [[nodiscard]] virtual Result<int> Run(Console& console) = 0;
+};
+
+struct Verb {
+  std::string_view name;     // one or two words
+  std::string_view summary;  // one line, for help
+  std::unique_ptr<Action> (*make)(CLI::App& app);
+  int error_status = 1;
+};
+
+template <typename A>
+std::unique_ptr<Action> MakeAction(CLI::App& app) {
+  return std::make_unique<A>(app);
+}
+
+// All verbs, in the order of the help.
+[[nodiscard]] std::span<const Verb> Verbs();
+
+// Makers for the table. Each is in the file named after its verb; those of `emu` in emu.cc, those of `link`, `rename`, `delete` and
+// `rmdir` in names.cc, `restore` in backup.cc, `version` in help.cc.
 std::unique_ptr<Action> MakeDevices(CLI::App& app);
 std::unique_ptr<Action> MakeDoctor(CLI::App& app);
 std::unique_ptr<Action> MakeMkfs(CLI::App& app);
