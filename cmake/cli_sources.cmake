@@ -26,18 +26,15 @@ set(ZENFS_SOURCES_cli
   cli/emu_power_cut.cc
   cli/exported_gauges.cc
   cli/exporter.cc
-  cli/figures.cc
   cli/findings.cc
   cli/flags.cc
   cli/foreign_file.cc
   cli/fs_info.cc
   cli/help.cc
   cli/interrupt.cc
-  cli/json_stream.cc
-  cli/json_text.cc
+  cli/json.cc
   cli/link.cc
   cli/list.cc
-  cli/local_time.cc
   cli/ls_uuid.cc
   cli/made_directory.cc
   cli/main.cc
@@ -48,7 +45,6 @@ set(ZENFS_SOURCES_cli
   cli/plugin_version.cc
   cli/program_look.cc
   cli/prometheus_families.cc
-  cli/random_area.cc
   cli/rename.cc
   cli/restore.cc
   cli/rmdir.cc
@@ -56,8 +52,7 @@ set(ZENFS_SOURCES_cli
   cli/scrub.cc
   cli/stats.cc
   cli/stats_table.cc
-  cli/terminal.cc
-  cli/text_table.cc
+  cli/table.cc
   cli/transfer_console.cc
   cli/two_names.cc
   cli/verbs.cc
@@ -73,8 +68,7 @@ set(ZENFS_TESTS_cli
   cli/command_line_test.cc
   cli/device_table_test.cc
   cli/foreign_file_test.cc
-  cli/json_stream_test.cc
-  cli/json_text_test.cc
+  cli/json_test.cc
   cli/metrics_source_test.cc
   cli/needed_libraries_test.cc
   cli/number_test.cc

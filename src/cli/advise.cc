@@ -8,7 +8,7 @@
 #include "cli/advice_text.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
-#include "cli/text_table.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "volume/mkfs.h"
 #include "volume/volume_space.h"

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/short_bytes.h"
-#include "cli/text_table.h"
+#include "cli/table.h"
 #include "discovery/volume_device.h"
 
 namespace zenfs {

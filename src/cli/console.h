@@ -11,10 +11,20 @@
 
 #include "base/printable.h"
 #include "base/status.h"
-#include "cli/json_text.h"
-#include "cli/terminal.h"
+#include "cli/json.h"
 
 namespace zenfs {
+
+// Properties of an output: whether it is a terminal, its width, and whether to use colour.
+struct Terminal {
+  bool is_terminal = false;
+  bool colour = false;  // never when NO_COLOR is set (https://no-color.org) or TERM is "dumb"
+  bool utf8 = false;    // never without a terminal, so that redirected output is the same everywhere
+  int columns = 80;     // of the terminal, otherwise from COLUMNS, otherwise 80; 40 to 1000
+
+  // Examines the open file `fd` and the environment.
+  static Terminal Of(int fd);
+};
 
 class Console {
  public:
@@ -51,9 +61,5 @@ class Console {
   bool progress_shown_ = false;
   int write_errno_ = 0;
 };
-
-// "12 MB" counts binary megabytes, rounded down, as the older command does. For the lines of mkfs
-// and df that its users parse; all others use ShortBytes.
-[[nodiscard]] constexpr std::uint64_t WholeMegabytes(std::uint64_t bytes) { return bytes >> 20; }
 
 }  // namespace zenfs

@@ -8,8 +8,7 @@
 #include "backends/host/io_scheduler.h"
 #include "base/short_bytes.h"
 #include "cli/number.h"
-#include "cli/random_area.h"
-#include "cli/text_table.h"
+#include "cli/table.h"
 
 namespace zenfs {
 namespace {

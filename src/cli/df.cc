@@ -3,7 +3,7 @@
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
-#include "cli/text_table.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 
 namespace zenfs {

@@ -4,7 +4,7 @@
 #include "backup/volume_tree.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
-#include "cli/json_stream.h"
+#include "cli/json.h"
 #include "cli/verbs.h"
 
 namespace zenfs {

@@ -2,10 +2,9 @@
 
 #include "backends/emulator/emulator.h"
 #include "base/short_bytes.h"
-#include "cli/figures.h"
 #include "cli/flags.h"
 #include "cli/number.h"
-#include "cli/random_area.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 
 namespace zenfs {

@@ -2,11 +2,9 @@
 #include <fmt/ranges.h>
 
 #include "cli/device_option.h"
-#include "cli/figures.h"
 #include "cli/flags.h"
-#include "cli/local_time.h"
 #include "cli/number.h"
-#include "cli/random_area.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"

@@ -5,8 +5,8 @@
 #include "backup/volume_tree.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
-#include "cli/json_stream.h"
-#include "cli/local_time.h"
+#include "cli/json.h"
+#include "cli/number.h"
 #include "cli/verbs.h"
 
 namespace zenfs {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <ctime>
 #include <utility>
 
-#include "cli/console.h"
+#include "base/counted.h"
+#include "base/printable.h"
 
 namespace zenfs {
 
@@ -39,5 +41,25 @@ std::string FormatSize(std::uint64_t bytes) {
 }
 
 std::string FormatLimit(std::uint32_t limit) { return limit == 0 ? "no limit" : fmt::to_string(limit); }
+
+Json RandomAreaJson(std::uint64_t bytes, std::uint64_t unit, std::uint32_t zones) {
+  if (bytes == 0) return nullptr;
+  return {{"bytes", bytes}, {"unit", unit}, {"zones", zones}};
+}
+
+std::string RandomAreaText(std::uint64_t bytes, std::uint64_t unit, std::uint32_t zones) {
+  if (bytes == 0) return "none";
+  return fmt::format("{}, commits of {}, {} at most", FormatSize(bytes), FormatSize(unit),
+                     Counted(zones, "zone"));
+}
+
+std::string FormatTime(std::uint64_t seconds) {
+  if (seconds == 0) return "-";
+  const auto when = static_cast<std::time_t>(seconds);
+  std::tm local{};
+  char text[64];
+  if (localtime_r(&when, &local) == nullptr) return "-";
+  return std::string(text, std::strftime(text, sizeof(text), "%b %d %Y %H:%M:%S", &local));
+}
 
 }  // namespace zenfs

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "cli/terminal.h"
+#include "cli/console.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {

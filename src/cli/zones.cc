@@ -5,7 +5,7 @@
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
-#include "cli/json_stream.h"
+#include "cli/json.h"
 #include "cli/metrics_intervals.h"
 #include "cli/metrics_source.h"
 #include "cli/verbs.h"

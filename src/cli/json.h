@@ -1,20 +1,29 @@
-// Prints one JSON object piece by piece, so that a verb needs memory for one element and not for all. The text is the same as
-// that of Console::PrintJson for the whole object.
+// The JSON that verbs print: ASCII, whatever bytes names have. Invalid UTF-8 in a string becomes U+FFFD; then a last member
+// "not_utf8" of the object maps the JSON pointer (RFC 6901) of each such string to its bytes, percent-encoded like paths in a
+// backup's manifest.
 //
-// If a verb fails before End, at most the pieces beyond kHeldBytes were printed: short output is printed whole or not at all.
-//
-// Threads: one at a time.
+// Threads: any; a JsonStream, one at a time.
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/console.h"
-
 namespace zenfs {
 
+class Console;
+
+using Json = nlohmann::ordered_json;
+
+// Returns `json`, an object, as text. Pure.
+[[nodiscard]] std::string JsonText(const Json& json, int indent);
+
+// Prints one JSON object piece by piece, so that a verb needs memory for one element and not for all. The text is the same as
+// that of Console::PrintJson for the whole object.
+//
+// If a verb fails before End, at most the pieces beyond kHeldBytes were printed: short output is printed whole or not at all.
 class JsonStream {
  public:
   static constexpr std::size_t kHeldBytes = 64 << 10;

@@ -1,17 +1,45 @@
-#include "cli/json_stream.h"
+#include "cli/json.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "backup/path_text.h"
 #include "base/assert.h"
+#include "base/printable.h"
+#include "cli/console.h"
 
 namespace zenfs {
 namespace {
 
 constexpr int kIndent = 2;
 
+// `pointer`: the JSON pointer of `json`, any value, in the whole object; `found` gets the members of "not_utf8".
+void NoteNotUtf8(const Json& json, const std::string& pointer, Json& found) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (!IsUtf8(text)) found[pointer] = EncodePathText(text);
+  } else if (json.is_structured()) {
+    for (const auto& [key, value] : json.items())
+      NoteNotUtf8(value, fmt::format("{}/{}", pointer, key), found);
+  }
+}
+
+std::string JsonLines(const Json& json, int indent) {
+  constexpr bool kAscii = true;
+  return json.dump(indent, ' ', kAscii, Json::error_handler_t::replace);
+}
+
 }  // namespace
+
+std::string JsonText(const Json& json, int indent) {
+  Json not_utf8 = Json::object();
+  NoteNotUtf8(json, "", not_utf8);
+  if (not_utf8.empty()) return JsonLines(json, indent);
+  Json with_bytes = json;
+  with_bytes["not_utf8"] = std::move(not_utf8);
+  return JsonLines(with_bytes, indent);
+}
 
 JsonStream::JsonStream(Console& console) : console_(console) {
   levels_.push_back({});

@@ -1,4 +1,4 @@
-#include "cli/text_table.h"
+#include "cli/table.h"
 
 #include <fmt/format.h>
 
@@ -49,6 +49,28 @@ std::string TextTable(std::span<const TextColumn> titles, const std::vector<std:
   add(head);
   for (const auto& row : rows) add(row);
   return out + "\n";
+}
+
+void Figures::Add(std::string title, const std::string& key, Json value, std::string shown) {
+  lines_.emplace_back(std::move(title), std::move(shown));
+  json_[key] = std::move(value);
+}
+
+void Figures::Add(std::string title, const std::string& key, Json value) {
+  std::string shown = value.is_string() ? value.get<std::string>() : JsonText(value, -1);
+  Add(std::move(title), key, std::move(value), std::move(shown));
+}
+
+void Figures::Print(Console& console, bool json) const {
+  if (json) {
+    console.PrintJson(json_);
+    return;
+  }
+  std::size_t width = 0;
+  for (const auto& [title, shown] : lines_) width = std::max(width, title.size() + 1);
+  for (const auto& [title, shown] : lines_) {
+    console.Print(fmt::format("{:<{}}  {}\n", title + ":", width, Printable(shown)));
+  }
 }
 
 }  // namespace zenfs
