@@ -1,29 +1,19 @@
 # Sources of the command, src/cli. The rest is in sources.cmake.
 set(ZENFS_SOURCES_cli
-  cli/advice.cc
-  cli/advice_text.cc
   cli/advise.cc
   cli/backup.cc
-  cli/buffer_list.cc
   cli/buffers.cc
   cli/check.cc
-  cli/check_repair.cc
-  cli/check_report.cc
   cli/command_line.cc
   cli/completion.cc
   cli/console.cc
-  cli/delete.cc
   cli/device_option.cc
-  cli/device_table.cc
   cli/devices.cc
   cli/df.cc
   cli/doctor.cc
   cli/dump.cc
   cli/elf_file.cc
-  cli/emu_clone.cc
-  cli/emu_create.cc
-  cli/emu_info.cc
-  cli/emu_power_cut.cc
+  cli/emu.cc
   cli/exported_gauges.cc
   cli/exporter.cc
   cli/findings.cc
@@ -33,28 +23,22 @@ set(ZENFS_SOURCES_cli
   cli/help.cc
   cli/interrupt.cc
   cli/json.cc
-  cli/link.cc
   cli/list.cc
   cli/ls_uuid.cc
-  cli/made_directory.cc
   cli/main.cc
   cli/metrics_source.cc
   cli/mkfs.cc
+  cli/names.cc
   cli/needed_libraries.cc
   cli/number.cc
   cli/plugin_version.cc
   cli/program_look.cc
   cli/prometheus_families.cc
-  cli/rename.cc
-  cli/restore.cc
-  cli/rmdir.cc
   cli/scrape_server.cc
   cli/scrub.cc
   cli/stats.cc
   cli/stats_table.cc
   cli/table.cc
-  cli/transfer_console.cc
-  cli/two_names.cc
   cli/verbs.cc
   cli/volume_poll.cc
   cli/watch.cc
@@ -64,9 +48,9 @@ set(ZENFS_SOURCES_cli
   cli/zones.cc
 )
 set(ZENFS_TESTS_cli
-  cli/advice_test.cc
+  cli/advise_test.cc
   cli/command_line_test.cc
-  cli/device_table_test.cc
+  cli/devices_test.cc
   cli/foreign_file_test.cc
   cli/json_test.cc
   cli/metrics_source_test.cc

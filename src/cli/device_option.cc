@@ -149,4 +149,17 @@ void DeviceOption::PrintNotices(std::span<const std::string> notices, Console& c
   for (const std::string& notice : notices) console.PrintNote(app_.get_name(), notice);
 }
 
+AskedDevices::AskedDevices(CLI::App& app) {
+  app.add_option("--emu", paths_, "Also look at this emulated device; may be given several times")
+      ->type_name("PATH")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+KnownDevices AskedDevices::Find() const {
+  std::vector<DeviceUri> asked;
+  for (const std::string& path : paths_) asked.push_back({.kind = "emu", .target = path, .options = {}});
+  return FindDevices(SearchPlaces::OfThisProcess(), asked);
+}
+
 }  // namespace zenfs

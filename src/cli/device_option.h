@@ -1,4 +1,4 @@
-// The flags that name a device, and opening that device.
+// The flags that name devices, and opening a device that they name.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "cli/console.h"
 #include "device/zoned_device.h"
+#include "discovery/known_devices.h"
 #include "open/mount_options.h"
 #include "volume/volume.h"
 
@@ -67,6 +68,19 @@ class DeviceOption {
   std::vector<std::string> emu_;
   std::vector<std::string> uri_;
   bool discard_unsynced_ = false;
+};
+
+// The repeatable flag --emu of verbs over all devices: more emulated devices to look at.
+class AskedDevices {
+ public:
+  // `app` keeps references to this object.
+  explicit AskedDevices(CLI::App& app);
+
+  // The devices of the flags, and all devices of this host and its lists.
+  [[nodiscard]] KnownDevices Find() const;
+
+ private:
+  std::vector<std::string> paths_;
 };
 
 }  // namespace zenfs

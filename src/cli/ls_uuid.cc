@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/asked_devices.h"
+#include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
 #include "discovery/contents.h"

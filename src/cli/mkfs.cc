@@ -1,12 +1,19 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <functional>
 #include <optional>
+#include <ranges>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "backends/host/io_scheduler.h"
+#include "base/host_directory.h"
+#include "base/status.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
-#include "cli/made_directory.h"
 #include "cli/verbs.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
@@ -15,6 +22,57 @@
 
 namespace zenfs {
 namespace {
+
+constexpr mode_t kDirectoryMode =
+    0755;  // not writable by others, whatever the umask: the plugin refuses such a directory
+
+// A directory of the host that mkfs needs. Creates it if it is missing, and removes it again if mkfs fails.
+class MadeDirectory {
+ public:
+  // `path` may be relative to the working directory. Also creates missing parents. Follows no symbolic link, and refuses
+  // directories of other users on the way. Errors: those of HostDirectory::OpenTrusted.
+  [[nodiscard]] static Result<MadeDirectory> Ensure(const std::string& path);
+  ~MadeDirectory();  // removes the directories that Ensure created, unless Keep was called
+  MadeDirectory(MadeDirectory&& other) noexcept = default;
+  MadeDirectory& operator=(MadeDirectory&&) = delete;
+
+  void Keep() { made_.clear(); }
+  // Absolute, without a trailing '/'. No part of it is a symbolic link.
+  const std::string& path() const { return path_; }
+
+ private:
+  MadeDirectory() = default;
+
+  std::string path_;
+  std::vector<std::string> made_;  // outermost first
+};
+
+Result<MadeDirectory> MadeDirectory::Ensure(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error).lexically_normal();
+  if (path.empty() || error) return Fail(Code::kInvalidArgument, fmt::format("'{}' is no directory", path));
+  if (!absolute.has_filename() && absolute.has_relative_path()) absolute = absolute.parent_path();
+  MadeDirectory directory;
+  directory.path_ = absolute.string();
+  ZENFS_ASSIGN_OR_RETURN(const HostDirectory root, HostDirectory::OpenTrusted("/"));
+  if (absolute.has_relative_path()) {
+    ZENFS_ASSIGN_OR_RETURN(const HostDirectory entered, root.EnterTrusted(absolute.relative_path().string(),
+                                                                          kDirectoryMode, &directory.made_));
+    ZENFS_ASSIGN_OR_RETURN(const HostStat stat, entered.StatSelf());
+    if ((stat.mode & S_IWOTH) != 0) {
+      return Fail(Code::kPermission,
+                  fmt::format("{}: all users may make files in it, and could keep the database from opening; "
+                              "name a directory in it",
+                              directory.path_));
+    }
+  }
+  return directory;
+}
+
+MadeDirectory::~MadeDirectory() {
+  for (const std::string& path : made_ | std::views::reverse) ::rmdir(path.c_str());
+}
 
 // Returns the zoned disk that `uri` names, or that is below the zonefs it names, if its scheduler
 // prevents opening it for writing.

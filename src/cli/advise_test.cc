@@ -1,4 +1,4 @@
-#include "cli/advice.h"
+#include "cli/advise.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A list of devices as a table for people and as JSON. Pure.
+// The list of devices that `zenfs devices` shows, as a table for people and as JSON. Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "cli/device_table.h"
+#include "cli/devices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
