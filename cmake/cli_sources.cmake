@@ -14,7 +14,6 @@ set(ZENFS_SOURCES_cli
   cli/dump.cc
   cli/elf_file.cc
   cli/emu.cc
-  cli/exported_gauges.cc
   cli/exporter.cc
   cli/findings.cc
   cli/flags.cc
@@ -29,37 +28,31 @@ set(ZENFS_SOURCES_cli
   cli/metrics_source.cc
   cli/mkfs.cc
   cli/names.cc
-  cli/needed_libraries.cc
   cli/number.cc
-  cli/plugin_version.cc
   cli/program_look.cc
   cli/prometheus_families.cc
   cli/scrape_server.cc
   cli/scrub.cc
   cli/stats.cc
-  cli/stats_table.cc
   cli/table.cc
   cli/verbs.cc
   cli/volume_poll.cc
   cli/watch.cc
-  cli/zone_look.cc
-  cli/zone_picture.cc
-  cli/zone_svg.cc
+  cli/zone_drawing.cc
   cli/zones.cc
 )
 set(ZENFS_TESTS_cli
   cli/advise_test.cc
   cli/command_line_test.cc
   cli/devices_test.cc
+  cli/elf_file_test.cc
   cli/foreign_file_test.cc
   cli/json_test.cc
   cli/metrics_source_test.cc
-  cli/needed_libraries_test.cc
   cli/number_test.cc
   cli/prometheus_families_test.cc
   cli/scrape_server_test.cc
-  cli/stats_table_test.cc
+  cli/stats_test.cc
   cli/volume_poll_test.cc
-  cli/zone_picture_test.cc
-  cli/zone_svg_test.cc
+  cli/zone_drawing_test.cc
 )

@@ -1,24 +1,36 @@
+// `zenfs doctor`: looks at this host (plugin, shared memory, io_uring, limits, devices), or at the RocksDB of a program, or runs a program
+// with a default device and shows what it wrote where.
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <liburing.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "backends/host/block_facts.h"
 #include "backup/volume_tree.h"
+#include "base/clock.h"
 #include "base/short_bytes.h"
+#include "base/status.h"
 #include "cli/device_option.h"
 #include "cli/devices.h"
 #include "cli/flags.h"
-#include "cli/plugin_version.h"
 #include "cli/program_look.h"
 #include "cli/verbs.h"
 
@@ -27,6 +39,90 @@ namespace {
 
 constexpr int kProblems = 1;
 constexpr std::uint64_t kSharedMemoryWanted = 64 << 20;  // 32 append buffers of 2 MiB
+constexpr const char* kPluginName = "libzenfs.so";
+constexpr std::chrono::seconds kChildMax{30};
+constexpr std::size_t kAnswerMax = 64 << 10;
+
+// Sends the answer of a child process, with its end.
+void Say(int pipe, std::string_view first, std::string_view second) {
+  std::string answer(first);
+  answer.append(second).push_back('\0');
+  [[maybe_unused]] const ssize_t bytes = ::write(pipe, answer.data(), answer.size());
+}
+
+[[noreturn]] void AnswerFor(const std::string& library, int pipe) {
+  void* const loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const version = loaded == nullptr ? nullptr : ::dlsym(loaded, "zenfs_plugin_version");
+  if (version != nullptr) {
+    Say(pipe, "", reinterpret_cast<const char* (*)()>(version)());
+  } else {
+    const char* const why = ::dlerror();
+    Say(pipe, "!", why == nullptr ? "not a plugin of ZenFS" : why);
+  }
+  ::_exit(0);
+}
+
+// Up to the answer's end, or the end of all who hold the pipe. Nothing at the deadline.
+std::optional<std::string> ReadAnswer(int pipe) {
+  const Deadline deadline = Deadline::After(kChildMax);
+  std::string answer;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline.when() - SteadyNow());
+    pollfd wait{.fd = pipe, .events = POLLIN, .revents = 0};
+    if (left.count() <= 0) return {};
+    if (::poll(&wait, 1, static_cast<int>(left.count())) <= 0) continue;
+    char piece[4096];
+    const ssize_t bytes = ::read(pipe, piece, sizeof piece);
+    if (bytes <= 0) return answer;
+    answer.append(piece, static_cast<std::size_t>(bytes));
+    const std::size_t end = answer.find('\0');
+    if (end != std::string::npos) return answer.substr(0, end);
+    if (answer.size() > kAnswerMax) return answer;
+  }
+}
+
+// What the plugin says of itself: "3.0.0 for RocksDB 7.8.3". Its code and that of its libraries runs in a child process, so this process
+// must have no other threads. `library`: a path, or a name for the loader. Errors: kNotFound, with the words of the loader; kTimedOut
+// after 30 seconds.
+//
+// The pipe is no UniqueFd: a child could not use that.
+Result<std::string> VersionOfPlugin(const std::string& library) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return FailErrno(errno, library + ": cannot be asked");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    AnswerFor(library, ends[1]);
+  }
+  ::close(ends[1]);
+  std::optional<std::string> said;
+  if (child > 0) {
+    ::setpgid(child, child);  // whoever is first
+    said = ReadAnswer(ends[0]);
+    ::kill(-child, SIGKILL);  // and what the libraries have started
+    ::waitpid(child, nullptr, 0);
+  }
+  ::close(ends[0]);
+  if (child < 0) return Fail(Code::kNoSpace, library + ": cannot be asked without a process");
+  if (!said) return Fail(Code::kTimedOut, library + ": does not answer when it is loaded");
+  if (said->empty()) return Fail(Code::kNotFound, library + ": could not be loaded");
+  if (said->starts_with('!')) return Fail(Code::kNotFound, said->substr(1));
+  return *std::move(said);
+}
+
+// The path of the plugin beside this command; else its name, for the loader. A file beside the command is taken only if it belongs to the
+// command's user, the caller or root, and not all users may write to it: the command may be in a directory like /tmp.
+std::string PluginBesideCommand() {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string beside = own.parent_path() / kPluginName;
+  struct stat command{};
+  struct stat plugin{};
+  if (error || ::stat("/proc/self/exe", &command) != 0 || ::stat(beside.c_str(), &plugin) != 0)
+    return kPluginName;
+  const bool trusted = plugin.st_uid == 0 || plugin.st_uid == ::geteuid() || plugin.st_uid == command.st_uid;
+  return trusted && (plugin.st_mode & S_IWOTH) == 0 ? beside : kPluginName;
+}
 
 // One thing that was looked at.
 struct Observation {

@@ -1,22 +1,27 @@
-// A program or library of 64 bits, as the loader sees it: by its program headers and its dynamic section (elf(5)), read from the file. No
-// number in it is trusted: what contradicts itself reads as absent.
+// Programs and libraries as the loader of glibc sees them, read from their files: no code of them runs, and neither does the loader, which
+// runs code of what a program names as its auditors (DT_AUDIT), also for ldd(1).
 //
 // Threads: none.
 #pragma once
 
 #include <elf.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "cli/foreign_file.h"
 
 namespace zenfs {
 
+// A program or library of 64 bits: its program headers and its dynamic section (elf(5)). No number in it is trusted: what contradicts
+// itself reads as absent.
 class ElfFile {
  public:
   // Nothing if it is not an ELF file of 64 bits in the byte order of this machine, or one for another processor than `machine`.
@@ -70,5 +75,14 @@ class ElfFile {
   std::string rpath_;
   std::string runpath_;
 };
+
+// Visits each library that `program`, or one of its libraries, needs, by the rules of ld.so(8): once, in the order of the loader. Leaves out
+// those that are not found, libraries that are preloaded or opened later, variants for a processor (glibc-hwcaps), and DF_1_NODEFLIB.
+//
+// Errors: those of `visit`; kInvalidArgument for more than 1,000 libraries, 10,000 names of them or 100,000
+// places to look for them; kTimedOut after `longest`: the host may take milliseconds to follow the links of one place.
+[[nodiscard]] Status VisitNeededLibraries(const ElfFile& program,
+                                          const std::function<Status(const ElfFile& library)>& visit,
+                                          std::chrono::seconds longest = std::chrono::seconds(30));
 
 }  // namespace zenfs

@@ -47,36 +47,42 @@ JsonStream::JsonStream(Console& console) : console_(console) {
 }
 
 void JsonStream::Member(std::string_view key, const Json& value) {
+  ZENFS_ASSERT(levels_.back().closed_by == '}');
   Begin();
   WriteKey(key);
   WriteValue(value, PointerTo(key));
 }
 
 void JsonStream::OpenObject(std::string_view key) {
+  ZENFS_ASSERT(levels_.back().closed_by == '}');
   Begin();
   WriteKey(key);
   Open('{', '}', PointerTo(key));
 }
 
 void JsonStream::OpenArray(std::string_view key) {
+  ZENFS_ASSERT(levels_.back().closed_by == '}');
   Begin();
   WriteKey(key);
   Open('[', ']', PointerTo(key));
 }
 
 void JsonStream::Element(const Json& value) {
+  ZENFS_ASSERT(levels_.back().closed_by == ']');
   const std::string pointer = PointerTo(fmt::to_string(levels_.back().count));
   Begin();
   WriteValue(value, pointer);
 }
 
 void JsonStream::OpenElement() {
+  ZENFS_ASSERT(levels_.back().closed_by == ']');
   std::string pointer = PointerTo(fmt::to_string(levels_.back().count));
   Begin();
   Open('{', '}', std::move(pointer));
 }
 
 void JsonStream::Close() {
+  ZENFS_ASSERT(!levels_.empty());
   const Level closed = std::move(levels_.back());
   levels_.pop_back();
   if (closed.count != 0) Write(LineEnd());

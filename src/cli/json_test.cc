@@ -92,5 +92,4 @@ TEST(JsonStreamTest, ShortOutputIsPrintedWholeOrNotAtAll) {
 }
 
 }  // namespace
-
 }  // namespace zenfs

@@ -90,4 +90,16 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
   return snapshot;
 }
 
+StatsView MetricsIntervals::Next(const MetricsSnapshot& now) {
+  const SteadyTime time = SteadyNow();
+  StatsView view{.metrics = now, .interval_seconds = {}};
+  if (last_) {
+    view.metrics = Difference(now, *last_);
+    view.interval_seconds = std::max(1e-3, std::chrono::duration<double>(time - last_time_).count());
+  }
+  last_ = now;
+  last_time_ = time;
+  return view;
+}
+
 }  // namespace zenfs

@@ -1,9 +1,13 @@
-// Metrics of a volume that another program has mounted for writing.
+// Metrics of a volume that another program has mounted for writing: where they are, and what changed between two reads.
+//
+// Threads: any; a MetricsIntervals, one at a time.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "metrics/metrics_snapshot.h"
 #include "volume/volume.h"
@@ -18,5 +22,22 @@ namespace zenfs {
 // program that made it is dead; kPermission, naming who may read it; those of SharedMemory::Open
 // and DecodeMetrics, with the path.
 [[nodiscard]] Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living);
+
+// Metrics as `zenfs stats` shows them.
+struct StatsView {
+  MetricsSnapshot metrics;                 // since the mount, or of the interval
+  std::optional<double> interval_seconds;  // if set, rates are shown
+};
+
+// Metrics that are read again and again.
+class MetricsIntervals {
+ public:
+  // The first result has the totals since the mount, each later one the changes since the previous one.
+  [[nodiscard]] StatsView Next(const MetricsSnapshot& now);
+
+ private:
+  std::optional<MetricsSnapshot> last_;
+  SteadyTime last_time_;
+};
 
 }  // namespace zenfs

@@ -12,7 +12,6 @@
 
 #include "base/environment.h"
 #include "cli/elf_file.h"
-#include "cli/needed_libraries.h"
 
 namespace zenfs {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cli/exported_gauges.h"
+#include "cli/volume_poll.h"
 
 namespace zenfs {
 

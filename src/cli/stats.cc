@@ -1,16 +1,126 @@
+#include "cli/stats.h"
+
 #include <fmt/format.h>
+
+#include <array>
 
 #include "base/clock.h"
 #include "base/counted.h"
+#include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
-#include "cli/metrics_intervals.h"
 #include "cli/metrics_source.h"
-#include "cli/stats_table.h"
+#include "cli/number.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
 
 namespace zenfs {
+namespace {
+
+// Rounds to three significant digits.
+std::string Short(double value, std::string_view unit) {
+  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
+}
+
+std::uint64_t Mean(const LatencyHistogram& latency) {
+  return latency.count == 0 ? 0 : latency.sum / latency.count;
+}
+
+Json LatencyJson(const LatencyHistogram& latency) {
+  return {{"timed", latency.count},
+          {"sum", ToMicroseconds(latency.sum)},
+          {"mean", ToMicroseconds(Mean(latency))},
+          {"p50", ToMicroseconds(latency.Quantile(0.5))},
+          {"p99", ToMicroseconds(latency.Quantile(0.99))},
+          {"p99.9", ToMicroseconds(latency.Quantile(0.999))},
+          {"max", ToMicroseconds(latency.max)}};
+}
+
+std::string Row(std::string_view name, const OperationInfo& info, const OperationFigures& figures,
+                std::optional<double> seconds) {
+  const double per = seconds.value_or(1);
+  const LatencyHistogram& latency = figures.latency;
+  std::string bytes = info.has_bytes ? ShortBytes(static_cast<double>(figures.bytes) / per) : "-";
+  if (seconds && info.has_bytes) bytes += "/s";
+  std::string out = fmt::format("{:<17}{:>12}{:>9}{:>14}", name,
+                                seconds ? fmt::format("{:.1f}/s", static_cast<double>(figures.count) / per)
+                                        : fmt::to_string(figures.count),
+                                figures.errors, bytes);
+  const std::array<std::uint64_t, 5> columns = {Mean(latency), latency.Quantile(0.5), latency.Quantile(0.99),
+                                                latency.Quantile(0.999), latency.max};
+  for (const std::uint64_t column : columns) {
+    out += fmt::format("{:>9}", latency.count == 0 ? "-" : ShortDuration(column));
+  }
+  return out + "\n";
+}
+
+// How frames of the log are sent, and why (wal/zone_append.h).
+std::string LogSending(const MetricsSnapshot& metrics) {
+  const bool appends = metrics[Value::kWalAppends] != 0;
+  const std::array<std::string_view, 2> ways = {"writes", "zone append"};
+  const std::array<std::uint64_t, 2> times = {metrics[Value::kWalWriteTime], metrics[Value::kWalAppendTime]};
+  const std::string out = fmt::format("\nlog frames are sent by {}", ways[appends ? 1 : 0]);
+  if (times[0] == 0 || times[1] == 0) return out + "\n";
+  return out + fmt::format(": one takes {}, by {} {}\n", ShortDuration(times[appends ? 1 : 0]),
+                           ways[appends ? 0 : 1], ShortDuration(times[appends ? 0 : 1]));
+}
+
+}  // namespace
+
+std::string ShortDuration(std::uint64_t nanoseconds) {
+  if (nanoseconds < 1000) return fmt::format("{} ns", nanoseconds);
+  const auto value = static_cast<double>(nanoseconds);
+  if (value < 999.5e3) return Short(value / 1e3, "us");
+  if (value < 999.5e6) return Short(value / 1e6, "ms");
+  return Short(value / 1e9, "s");
+}
+
+std::string StatsTable(const StatsView& view) {
+  std::string out = fmt::format("{:<17}{:>12}{:>9}{:>14}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "operation", "calls",
+                                "errors", "bytes", "mean", "p50", "p99", "p99.9", "max");
+  for (std::size_t i = 0; i < kOperationCount; ++i) {
+    const OperationInfo& info = Operations()[i];
+    const OperationFigures& figures = view.metrics.operations[i];
+    if (figures.count > 0) out += Row(info.name, info, figures, view.interval_seconds);
+  }
+  out += "\n";
+  for (std::size_t i = 0; i < kValueCount; ++i) {
+    const ValueInfo& info = Values()[i];
+    if (!info.counter) continue;
+    const auto value = static_cast<double>(view.metrics.values[i]);
+    std::string_view name = info.name;
+    name.remove_suffix(std::string_view("_total").size());
+    std::string shown = info.unit == "bytes"    ? ShortBytes(value / view.interval_seconds.value_or(1))
+                        : view.interval_seconds ? fmt::format("{:.1f}", value / *view.interval_seconds)
+                                                : fmt::to_string(view.metrics.values[i]);
+    if (view.interval_seconds) shown += "/s";
+    out += fmt::format("{:<29}{:>14}\n", name, shown);
+  }
+  return out + LogSending(view.metrics);
+}
+
+Json StatsJson(const StatsView& view) {
+  Json operations = Json::object();
+  for (std::size_t i = 0; i < kOperationCount; ++i) {
+    const OperationInfo& info = Operations()[i];
+    const OperationFigures& figures = view.metrics.operations[i];
+    Json entry = {{"count", figures.count}, {"errors", figures.errors}};
+    if (info.has_bytes) entry["bytes"] = figures.bytes;
+    if (view.interval_seconds)
+      entry["per_second"] = static_cast<double>(figures.count) / *view.interval_seconds;
+    entry["latency_us"] = LatencyJson(figures.latency);
+    operations[std::string(info.name)] = std::move(entry);
+  }
+  Json values = Json::object();
+  for (std::size_t i = 0; i < kValueCount; ++i)
+    values[std::string(Values()[i].name)] = view.metrics.values[i];
+  Json out = Json::object();
+  if (view.interval_seconds) out["interval_seconds"] = *view.interval_seconds;
+  out["operations"] = std::move(operations);
+  out["values"] = std::move(values);
+  return out;
+}
+
 namespace {
 
 std::string Ago(std::uint64_t seconds) {

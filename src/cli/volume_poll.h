@@ -1,4 +1,60 @@
-// Reads one volume for `zenfs exporter`, in a thread of its own: a device that hangs, and a volume whose metadata is too
+// Reads volumes for `zenfs exporter`: what one reading has, and the thread that makes the readings of a volume.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/device_uri.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "metrics/metric.h"
+#include "metrics/metrics_snapshot.h"
+
+namespace zenfs {
+
+// The gauges beside the counters of a writing program: read from the device and a read-only mount at each scrape. Their names are
+// without the prefix.
+enum class ZoneGauge : std::uint8_t {
+  kOpenZones,
+  kActiveZones,
+  kResetableZones,
+  kFreeSpace,
+  kUsedSpace,
+  kReclaimableSpace,
+  kReservedSpace,
+  kLostSpace,
+  kTotalSpace,
+};
+inline constexpr std::size_t kZoneGaugeCount = 9;
+[[nodiscard]] std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges();
+
+// The result of one scrape of a volume.
+struct VolumeReading {
+  std::string device;
+  bool readable = false;  // it could be mounted read-only
+  bool up = false;        // a program has it mounted for writing, and its counters could be read
+  // Why the volume could not be read, with what to do; nothing if no program has it mounted for
+  // writing.
+  std::optional<Error> trouble;
+  std::string uuid;
+  std::string label;
+  std::array<std::uint64_t, kZoneGaugeCount> zones{};  // if readable
+  MetricsSnapshot metrics;                             // if up
+};
+
+// Takes no lock and changes nothing. Leaves out what can't be read; `trouble` has the reason.
+// Threads: any.
+[[nodiscard]] VolumeReading ReadVolume(const DeviceUri& uri);
+
+// Reads one volume in a thread of its own: a device that hangs, and a volume whose metadata is too
 // large for the memory, delay and end no other volume's reading.
 //
 //    idle --Begin--> reading --the thread is done--> idle
@@ -6,21 +62,6 @@
 // Begin during a reading joins that reading, so many scrapes at a time cost the memory of one.
 //
 // Threads: any. The lock is a leaf.
-#pragma once
-
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-
-#include "base/clock.h"
-#include "base/mutex.h"
-#include "base/status.h"
-#include "base/thread.h"
-#include "cli/exported_gauges.h"
-
-namespace zenfs {
-
 class VolumePoll {
  public:
   using Read = std::function<VolumeReading()>;

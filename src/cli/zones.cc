@@ -6,12 +6,10 @@
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/json.h"
-#include "cli/metrics_intervals.h"
 #include "cli/metrics_source.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
-#include "cli/zone_picture.h"
-#include "cli/zone_svg.h"
+#include "cli/zone_drawing.h"
 
 namespace zenfs {
 namespace {

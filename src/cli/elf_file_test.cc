@@ -1,4 +1,4 @@
-#include "cli/needed_libraries.h"
+#include "cli/elf_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,19 +1,13 @@
-// Metrics as a table for people and as JSON. Pure.
+// The output of `zenfs stats`: metrics as a table for people and as JSON. Pure.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
-#include "cli/console.h"
-#include "metrics/metrics_snapshot.h"
+#include "cli/json.h"
+#include "cli/metrics_source.h"
 
 namespace zenfs {
-
-struct StatsView {
-  MetricsSnapshot metrics;                 // since the mount, or of the interval
-  std::optional<double> interval_seconds;  // if set, rates are shown
-};
 
 // Shows only operations that happened. Latencies are those of timed calls.
 [[nodiscard]] std::string StatsTable(const StatsView& view);

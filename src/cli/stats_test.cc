@@ -1,4 +1,4 @@
-#include "cli/stats_table.h"
+#include "cli/stats.h"
 
 #include <gtest/gtest.h>
 

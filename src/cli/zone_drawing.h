@@ -1,0 +1,26 @@
+// Draws the zones of a volume, as text or as an image. Pure: the same input gives the same output.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/console.h"
+#include "zone/zone_manager.h"
+
+namespace zenfs {
+
+// For a terminal or a plain file. Each zone is a bar: the live part first, then dead bytes, then the unwritten part. If there are too
+// many zones, each is one character. No line is longer than terminal.columns. Ends with a legend of the signs used.
+[[nodiscard]] std::string DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal);
+
+// Called with each part of the image, in order: a million zones have an image of 300 MB.
+using SvgSink = std::function<void(std::string_view part)>;
+
+// A self-contained SVG image, without scripts, fonts or external files. It is readable on light and dark backgrounds; each zone has a
+// tooltip. `title` and `subtitle` may be any text.
+void DrawZonesAsSvg(std::span<const ZoneStatus> zones, std::string_view title, std::string_view subtitle,
+                    const SvgSink& write);
+
+}  // namespace zenfs
