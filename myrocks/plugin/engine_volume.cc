@@ -7,7 +7,7 @@
 
 #include "catalog/path.h"
 #include "default_files.h"
-#include "rocksdb_plugin/file_system_of_uri.h"
+#include "rocksdb_plugin/mount_uri.h"
 #include "rocksdb_plugin/status_conversion.h"
 #include "rocksdb_plugin/zenfs_file_system.h"
 

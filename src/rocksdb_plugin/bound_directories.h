@@ -44,7 +44,6 @@
 #include "base/host_directory.h"
 #include "base/mutex.h"
 #include "rocksdb_plugin/bound_records.h"
-#include "rocksdb_plugin/directory_marker.h"
 #include "volume/volume.h"
 
 namespace zenfs {

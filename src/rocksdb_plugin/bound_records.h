@@ -1,4 +1,47 @@
-// What a volume says about the host's directories whose files it has (bound_directories.h).
+// What the host and a volume say about a directory of the host whose files are in the volume (bound_directories.h): its marker
+// on the host, and the records in the volume.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/host_directory.h"
+#include "base/status.h"
+#include "base/uuid.h"
+#include "model/units.h"
+#include "volume/volume.h"
+
+namespace zenfs {
+
+// The content of a marker, the file ZENFS in the directory.
+//
+//   zenfs-directory 2
+//   volume 6ba7b810-9dad-41d1-80b4-00c04fd430c8
+//   id 17                                             of the volume's directory
+//   nonce 9f86d081884c7d65                            the volume has it as well, as long as the marker counts
+//   inode 1443                                        of the marker itself
+//   registry /data/.zenfs.1000                        where its second name is
+//   host /data/db                                     the directory, when the marker was written
+//   path /data/db                                     the volume's directory, then
+struct DirectoryMarker {
+  Uuid volume;
+  FileId id;
+  std::string nonce;
+  std::uint64_t inode = 0;
+  std::string registry;
+  std::string host;
+  std::string path;
+
+  std::string ToText() const;
+  // Errors: kCorruption if the file is not a marker.
+  [[nodiscard]] static Result<DirectoryMarker> Read(const HostDirectory& directory, const std::string& name);
+};
+
+// What the volume says about the host's directories whose files it has.
 //
 //   /.zenfs-bound/UUID.ID/NONCE           the marker with this nonce has the files of directory ID. There are two only while one
 //                                         marker replaces another
@@ -8,17 +51,6 @@
 // the volume's; the records that a restored volume has of another one say nothing.
 //
 // Each change is durable on return. Threads: one at a time.
-#pragma once
-
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "volume/volume.h"
-
-namespace zenfs {
-
 class BoundRecords {
  public:
   static constexpr std::string_view kSetAside = "/.zenfs-removed";

@@ -10,9 +10,9 @@
 #include <functional>
 
 #include "base/printable.h"
-#include "rocksdb_plugin/async_read.h"
-#include "rocksdb_plugin/file_system_of_uri.h"
+#include "rocksdb_plugin/mount_uri.h"
 #include "rocksdb_plugin/print_line.h"
+#include "rocksdb_plugin/random_access_file.h"
 #include "rocksdb_plugin/status_conversion.h"
 
 namespace zenfs {

@@ -20,7 +20,7 @@
 #include "base/caught.h"
 #include "base/mutex.h"
 #include "base/printable.h"
-#include "rocksdb_plugin/file_system_of_uri.h"
+#include "rocksdb_plugin/mount_uri.h"
 #include "rocksdb_plugin/rocksdb_version.h"
 
 namespace zenfs {

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "backends/device_uri.h"
 #include "backends/open_device.h"
 #include "discovery/resolve.h"
 #include "discovery/volume_device.h"
 #include "rocksdb_plugin/print_line.h"
+#include "rocksdb_plugin/zenfs_file_system.h"
+#include "volume/aux_directory/aux_volume.h"
 #include "volume/mount/mount_table.h"
 
 namespace zenfs {
@@ -53,6 +58,19 @@ Result<std::shared_ptr<Volume>> MountUri(const std::string& uri) {
   if (is_new && options.read_only) PrintNotices(*volume);
   if (named.kind == "uuid") ZENFS_RETURN_IF_ERROR(CheckUuid(*volume, named.target));
   return volume;
+}
+
+Result<std::shared_ptr<Volume>> VolumeOfUri(const std::string& uri) {
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, MountUri(uri));
+  // Not from the mount's options: those are of whoever mounted the volume first in this process.
+  ZENFS_ASSIGN_OR_RETURN(const DeviceUri parsed, ParseDeviceUri(uri));
+  const auto consent = std::ranges::find(parsed.options, "aux_path", &DeviceOptions::value_type::first);
+  return WithAuxDirectory(std::move(volume), consent == parsed.options.end() ? "" : consent->second);
+}
+
+Result<std::unique_ptr<rocksdb::FileSystem>> FileSystemOfUri(const std::string& uri) {
+  ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<Volume> volume, VolumeOfUri(uri));
+  return std::make_unique<ZenFileSystem>(uri, std::move(volume));
 }
 
 }  // namespace zenfs

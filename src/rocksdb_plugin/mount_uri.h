@@ -1,10 +1,11 @@
-// Mounts the volume of a URI.
+// From a URI to its volume, and to RocksDB's FileSystem on it. Threads: any.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "base/status.h"
+#include "rocksdb_plugin/rocksdb_version.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -13,7 +14,13 @@ namespace zenfs {
 // the same device. Options that the device does not know are mount options
 // (open/mount_options.h); an option that neither knows is an error, also if the device is mounted
 // already. Errors: those of ParseDeviceUri, ResolveUri, OpenDevice, ParseMountOptions and
-// MountShared. Threads: any.
+// MountShared.
 [[nodiscard]] Result<std::shared_ptr<Volume>> MountUri(const std::string& uri);
+
+// The volume as RocksDB's programs see it: with its aux directory if it has one (volume/aux_directory/aux_volume.h). Errors:
+// those of MountUri and WithAuxDirectory.
+[[nodiscard]] Result<std::shared_ptr<Volume>> VolumeOfUri(const std::string& uri);
+// The files of VolumeOfUri.
+[[nodiscard]] Result<std::unique_ptr<rocksdb::FileSystem>> FileSystemOfUri(const std::string& uri);
 
 }  // namespace zenfs

@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <exception>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "backends/device_uri.h"
 #include "base/caught.h"
+#include "base/mutex.h"
 #include "base/printable.h"
 #include "rocksdb/utilities/object_registry.h"
-#include "rocksdb_plugin/environments.h"
-#include "rocksdb_plugin/file_system_of_uri.h"
+#include "rocksdb_plugin/mount_uri.h"
 #include "rocksdb_plugin/rocksdb_version.h"
 
 #define ZENFS_STRINGIFY_INNER(x) #x
@@ -22,6 +24,44 @@
 namespace zenfs {
 
 namespace {
+
+// The Env objects for option strings ("env=zenfs://...") and Env::CreateFromString.
+//
+// RocksDB never returns such an Env, and a DB may use it until the process ends. Therefore one is
+// made per URI; it keeps its volume mounted and lives as long as the process. Its threads, clock
+// and other services are those of Env::Default(); its files are those of the volume.
+struct Environments {
+  const pid_t owner = getpid();
+  // Held during a mount, so that two callers with one URI get the same Env. Taken before every lock
+  // of the volume.
+  Mutex mutex;
+  std::map<std::string, std::unique_ptr<rocksdb::Env>> by_uri GUARDED_BY(mutex);
+};
+
+// The object of this process, never destroyed. A child of fork() gets its own: a thread that does
+// not exist in the child may have held the inherited mutex.
+Environments& OfThisProcess() {
+  static std::atomic<Environments*> current{nullptr};
+  Environments* found = current.load(std::memory_order_acquire);
+  while (found == nullptr || found->owner != getpid()) {
+    auto fresh = std::make_unique<Environments>();
+    if (current.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+      return *fresh.release();
+  }
+  return *found;
+}
+
+// Returns the Env of `uri`, made by the first call that succeeds. Never null. Errors: those of
+// FileSystemOfUri. Threads: any; a child of fork() starts without any Env.
+Result<rocksdb::Env*> EnvironmentOf(const std::string& uri) {
+  Environments& environments = OfThisProcess();
+  MutexLock lock(environments.mutex);
+  if (auto known = environments.by_uri.find(uri); known != environments.by_uri.end())
+    return known->second.get();
+  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<rocksdb::FileSystem> file_system, FileSystemOfUri(uri));
+  auto env = rocksdb::NewCompositeEnv(std::move(file_system));
+  return environments.by_uri.emplace(uri, std::move(env)).first->second.get();
+}
 
 // RocksDB turns a null pointer into InvalidArgument with `message`, and adds the URI. Its callers
 // print that line.

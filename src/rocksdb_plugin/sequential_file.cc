@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rocksdb_plugin/read_into.h"
 #include "rocksdb_plugin/status_conversion.h"
 
 namespace zenfs {

@@ -25,7 +25,7 @@ class ZenFileSystem final : public rocksdb::FileSystem {
   const char* NickName() const override { return "zenfs"; }
   std::string GetId() const override { return uri_; }
 
-  // --- opening files: zenfs_file_system_open.cc ---
+  // --- opening files ---
   IOStatus NewSequentialFile(const std::string& fname, const FileOptions& file_opts,
                              std::unique_ptr<rocksdb::FSSequentialFile>* result,
                              IODebugContext* dbg) override;
@@ -51,7 +51,7 @@ class ZenFileSystem final : public rocksdb::FileSystem {
   IOStatus NewLogger(const std::string& fname, const IOOptions& io_opts,
                      std::shared_ptr<rocksdb::Logger>* result, IODebugContext* dbg) override;
 
-  // --- names and attributes: zenfs_file_system_names.cc ---
+  // --- names and attributes ---
   IOStatus FileExists(const std::string& fname, const IOOptions& options, IODebugContext* dbg) override;
   IOStatus GetChildren(const std::string& dir, const IOOptions& options, std::vector<std::string>* result,
                        IODebugContext* dbg) override;
@@ -86,7 +86,7 @@ class ZenFileSystem final : public rocksdb::FileSystem {
   IOStatus IsDirectory(const std::string& path, const IOOptions& options, bool* is_dir,
                        IODebugContext* dbg) override;
 
-  // --- the file system as a whole: zenfs_file_system.cc ---
+  // --- the file system as a whole ---
   // Returns an IOError if this process already holds the lock. Other processes can't have the volume
   // mounted for writing, so they hold none.
   IOStatus LockFile(const std::string& fname, const IOOptions& options, rocksdb::FileLock** lock,

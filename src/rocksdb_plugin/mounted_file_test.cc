@@ -1,4 +1,4 @@
-#include "rocksdb_plugin/open_metadata.h"
+#include "rocksdb_plugin/mounted_file.h"
 
 #include <gtest/gtest.h>
 
