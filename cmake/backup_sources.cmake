@@ -2,32 +2,25 @@
 set(ZENFS_SOURCES_backup
   backup/backup.cc
   backup/backup_destination.cc
-  backup/content_mark.cc
-  backup/lifetime_hints.cc
-  backup/line_reader.cc
   backup/manifest.cc
-  backup/path_text.cc
   backup/path_tree.cc
-  backup/read_ahead.cc
+  backup/record_text.cc
   backup/restore.cc
-  backup/restore_plan.cc
   backup/restore_record.cc
   backup/restore_source.cc
+  backup/source_file.cc
   backup/transfer.cc
-  backup/verified_source.cc
   backup/volume_tree.cc
 )
 set(ZENFS_TESTS_backup
   backup/backup_names_test.cc
   backup/backup_rot_test.cc
   backup/backup_test.cc
-  backup/directory_race_test.cc
   backup/hostile_directory_test.cc
   backup/hostile_size_test.cc
-  backup/lifetime_hints_test.cc
-  backup/line_reader_test.cc
   backup/manifest_test.cc
   backup/path_tree_test.cc
+  backup/record_text_test.cc
   backup/restore_test.cc
   backup/transfer_test.cc
 )

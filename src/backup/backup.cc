@@ -5,9 +5,7 @@
 #include <limits>
 
 #include "backup/backup_destination.h"
-#include "backup/content_mark.h"
-#include "backup/lifetime_hints.h"
-#include "backup/verified_source.h"
+#include "backup/source_file.h"
 #include "backup/volume_tree.h"
 #include "base/clock.h"
 #include "base/counted.h"

@@ -33,7 +33,7 @@ struct BackupSummary {
 };
 
 // `volume` may be mounted read-only, beside a writer. A file that an earlier run has copied is not
-// copied again if its id, size, mtime and content mark (content_mark.h) are equal and the copy has
+// copied again if its id, size, mtime and content mark (source_file.h) are equal and the copy has
 // its size. With `verify` both are read. What is read is compared with the volume's checksums.
 //
 // A file or directory whose name or path the host can't take is left out, with all that is below it. The manifest names it.

@@ -8,17 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "backup/lifetime_hints.h"
 #include "base/clock.h"
 
 namespace zenfs {
 namespace {
 
 constexpr std::size_t kWrittenAtOnce = 256 << 10;
-
-bool IsOurs(std::string_view name) {
-  return name == kManifestFile || name == kHintsFile || name == kBackupStaging;
-}
 
 // Path below the directory. Names in it are the numbers of files, and two more.
 std::string StagingPath(std::string_view name) { return fmt::format("{}/{}", kBackupStaging, name); }
@@ -146,7 +141,7 @@ Status BackupDestination::RemoveStale(const std::set<PathNode>& directories,
 
 Result<std::optional<std::string>> BackupDestination::WhyUnfit(PathNode node) const {
   const std::string relative = paths_.PathOf(node);
-  if (IsOurs(relative.substr(0, relative.find('/')))) {
+  if (IsBackupsOwn(relative.substr(0, relative.find('/')))) {
     return "it is the name of a file of the backup itself; rename it in the volume first (zenfs rename)";
   }
   const auto stat = directory_.Stat(relative);

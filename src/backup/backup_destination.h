@@ -27,8 +27,6 @@
 
 namespace zenfs {
 
-inline constexpr std::string_view kBackupStaging = ".zenfs_backup";
-
 // Passes a text to its argument, piece by piece, until that fails.
 using TextSource = std::function<Status(const TextSink&)>;
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backup/backup_test_rig.h"
-#include "backup/content_mark.h"
+#include "backup/source_file.h"
 #include "base/clock.h"
 #include "testing/empty_zone.h"
 #include "testing/lower_file_size_limit.h"

@@ -14,7 +14,6 @@
 
 #include "backup/backup.h"
 #include "backup/backup_destination.h"
-#include "backup/lifetime_hints.h"
 #include "backup/restore.h"
 #include "backup/volume_tree.h"
 #include "testing/faulty_device.h"

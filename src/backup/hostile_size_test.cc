@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include "backup/backup_test_rig.h"
-#include "backup/restore_plan.h"
 #include "base/free_bytes.h"
 #include "testing/direct_commit.h"
 #include "volume/aux_directory/aux_volume.h"

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
-#include "backup/path_text.h"
 #include "backup/path_tree_rig.h"
 
 namespace zenfs {
@@ -143,13 +142,6 @@ RC_GTEST_PROP(ManifestTest, AnyChangedByteIsReadOrRefused, (std::uint32_t place,
   if (!read) RC_ASSERT(!read.error().text().empty());
 }
 
-RC_GTEST_PROP(PathTextTest, EveryPathComesBack, (const std::string& path)) {
-  const std::string text = EncodePathText(path);
-  for (const char c : text)
-    RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f);
-  RC_ASSERT(DecodePathText(text) == path);
-}
-
 TEST(ManifestTest, APathThatNoVolumeTakesIsDamageAndItsLineIsNamed) {
   // The directories above `path`, then the path itself.
   const auto parse = [](const std::string& path, bool as_file) {
@@ -178,13 +170,6 @@ TEST(ManifestTest, APathThatNoVolumeTakesIsDamageAndItsLineIsNamed) {
   }
 }
 
-TEST(PathTextTest, HalfAnEscapeIsRefused) {
-  EXPECT_EQ(DecodePathText("a%"), std::nullopt);
-  EXPECT_EQ(DecodePathText("a%4"), std::nullopt);
-  EXPECT_EQ(DecodePathText("a%4g"), std::nullopt);
-  EXPECT_EQ(DecodePathText("a%41"), "aA");
-}
-
 TEST(ManifestTest, MissingFilesAreListedInALaterVersion) {
   Written sample;
   sample.manifest.header = {Uuid::Generate(), Uuid::Generate(), "", 1};
@@ -201,6 +186,65 @@ TEST(ManifestTest, MissingFilesAreListedInALaterVersion) {
   EXPECT_EQ(read->missing.size(), 3u);
   EXPECT_EQ(read->missing.at(*paths.Find("short %")), "File name too long");
   EXPECT_TRUE(read->missing.contains(*paths.Find("short %/below")));
+}
+
+class LifetimeHintsTest : public testing::Test {
+ protected:
+  PathNode Add(std::string_view path) { return AddPath(paths_, path); }
+  LifetimeHints Parse(const std::vector<PathNode>& files, const std::vector<std::string>& lines,
+                      std::string into = "") {
+    LifetimeHints hints(paths_, files, std::move(into));
+    for (const std::string& line : lines) hints.TakeLine(line);
+    return hints;
+  }
+
+  PathTree paths_;
+};
+
+TEST_F(LifetimeHintsTest, LinesOfTheOlderCommandAreUnderstood) {
+  const PathNode table = Add("rocksdbtest/dbbench/000014.sst");
+  const PathNode current = Add("rocksdbtest/dbbench/CURRENT");
+  const PathNode other = Add("other");
+  const auto hints = Parse({table, current, other},
+                           {"rocksdbtest/dbbench/000014.sst\t3", "/rocksdbtest//dbbench/CURRENT\t0"});
+  EXPECT_EQ(hints.Find(table), Lifetime::kMedium);
+  EXPECT_EQ(hints.Find(current), Lifetime::kNotSet);
+  EXPECT_EQ(hints.Find(other), std::nullopt);
+}
+
+TEST_F(LifetimeHintsTest, AMovedFileIsFoundByItsNameIfThatSaysEnough) {
+  const PathNode first = Add("1.sst");
+  const PathNode second = Add("2.sst");
+  const PathNode known = Add("a/1.sst");
+  const auto hints = Parse({first, second, known}, {"a/1.sst\t2", "b/1.sst\t4", "b/2.sst\t5"}, "c");
+  EXPECT_EQ(hints.Find(first), std::nullopt) << "two files of this name have different hints";
+  EXPECT_EQ(hints.Find(second), Lifetime::kExtreme);
+  EXPECT_EQ(hints.Find(known), Lifetime::kShort);
+}
+
+TEST_F(LifetimeHintsTest, ThePathInTheVolumeComesBeforeThatBelowTheBackup) {
+  const PathNode file = Add("to/1.sst");
+  const PathNode same = Add("1.sst");
+  const auto hints = Parse({file, same}, {"to/1.sst\t2", "to/to/1.sst\t4", "too/1.sst\t5"}, "to");
+  EXPECT_EQ(hints.Find(file), Lifetime::kLong);
+  EXPECT_EQ(hints.Find(same), Lifetime::kShort);
+}
+
+TEST_F(LifetimeHintsTest, WhatIsNoHintIsPassedOver) {
+  const std::vector<PathNode> files = {Add("no tab"), Add("a"),         Add("b"),   Add("c"),
+                                       Add("d"),      Add("with\ttab"), Add("last")};
+  const auto hints =
+      Parse(files, {"no tab", "a\t6", "b\t-1", "c\tx", "d\t2x", "\t3", "with\ttab\t1", "last\t2"});
+  std::vector<std::optional<Lifetime>> found;
+  for (const PathNode file : files) found.push_back(hints.Find(file));
+  const std::optional<Lifetime> none;
+  EXPECT_EQ(found, (std::vector<std::optional<Lifetime>>{none, none, none, none, none, Lifetime::kNone,
+                                                         Lifetime::kShort}));
+}
+
+TEST_F(LifetimeHintsTest, ANameWithALineEndHasNoLine) {
+  EXPECT_EQ(LifetimeHintLine("a\nb", Lifetime::kShort), "");
+  EXPECT_EQ(LifetimeHintLine("a/c", Lifetime::kShort), "a/c\t2\n");
 }
 
 }  // namespace

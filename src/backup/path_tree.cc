@@ -1,10 +1,13 @@
 #include "backup/path_tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
-#include "backup/path_text.h"
 #include "base/assert.h"
+#include "catalog/path.h"
+#include "model/edit.h"
 
 namespace zenfs {
 
@@ -45,6 +48,24 @@ std::string PathTree::PathBelow(std::string_view top, PathNode node) const {
     std::ranges::copy(name, below.begin() + static_cast<std::ptrdiff_t>(size));
   }
   return JoinPath(top, below);
+}
+
+std::string JoinPath(std::string_view directory, std::string_view name) {
+  const bool slash = directory.empty() || directory.ends_with('/');
+  return fmt::format("{}{}{}", directory, slash ? "" : "/", name);
+}
+
+Status CheckPathLimits(std::string_view path) {
+  if (path.size() > kMaxPathBytes) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("its path has {} bytes; the limit is {}", path.size(), kMaxPathBytes));
+  }
+  for (const std::string_view part : SplitPath(path)) {
+    if (part.size() <= kMaxNameBytes) continue;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("a name in its path has {} bytes; the limit is {}", part.size(), kMaxNameBytes));
+  }
+  return {};
 }
 
 }  // namespace zenfs

@@ -1,4 +1,4 @@
-// The names below one directory, each with the directory it is in. Memory is linear in the number and length of the names; full
+// Paths of a backup. A PathTree has the names below one directory, each with the directory it is in. Memory is linear in the number and length of the names; full
 // paths would take the square of it in a deep tree. A path is made when it is needed.
 //
 // Threads: any for const functions, while none adds.
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "model/units.h"
 
 namespace zenfs {
@@ -62,5 +63,11 @@ class PathTree {
   std::map<Name, PathNode, Less> nodes_;  // ordered: no choice of names makes it slow
   std::vector<const Name*> names_;        // by node; keys of nodes_
 };
+
+// Joins "a" and "b" to "a/b"; returns "b" for an empty "a", "/b" for "/".
+[[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
+
+// Errors: kInvalidArgument if the path, or a name in it, is longer than a volume takes (model/edit.h).
+[[nodiscard]] Status CheckPathLimits(std::string_view path);
 
 }  // namespace zenfs

@@ -1,11 +1,14 @@
 // Copies files of the host into a volume and verifies each. A later run continues an interrupted
-// one.
+// one. First plans the restore without changing anything.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "backup/restore_record.h"
+#include "backup/restore_source.h"
 #include "backup/transfer.h"
 #include "volume/volume.h"
 
@@ -43,5 +46,17 @@ struct RestoreSummary {
 // changed, the text says how much was restored and how to continue.
 [[nodiscard]] Result<RestoreSummary> RunRestore(Volume& volume, const RestoreOptions& options,
                                                 TransferObserver& observer);
+
+// The files of a restore that have to be written.
+struct RestorePlan {
+  std::vector<const RestoreItem*> work;  // pointers to the source's items
+  std::uint64_t already_there = 0;       // files from an interrupted run of the same restore
+};
+
+// Changes nothing. Errors: kExists, without `force`, with the first existing files and their
+// number; kIsADirectory and kNotADirectory for names of the other kind; kNoSpace if the bytes can't
+// fit on the device, or those of LOG and LOCK in the aux directory.
+[[nodiscard]] Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& source,
+                                              const RestoreRecord& record, bool force);
 
 }  // namespace zenfs

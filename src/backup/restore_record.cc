@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "backup/line_reader.h"
 #include "backup/manifest.h"
-#include "backup/path_text.h"
+#include "backup/path_tree.h"
+#include "backup/record_text.h"
 #include "backup/volume_tree.h"
 #include "base/counted.h"
 #include "base/crc32c.h"

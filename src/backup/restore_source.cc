@@ -5,20 +5,14 @@
 
 #include <memory>
 
-#include "backup/backup_destination.h"
-#include "backup/lifetime_hints.h"
-#include "backup/line_reader.h"
-#include "backup/path_text.h"
+#include "backup/manifest.h"
+#include "backup/record_text.h"
 #include "backup/volume_tree.h"
 #include "base/counted.h"
 #include "catalog/path.h"
 
 namespace zenfs {
 namespace {
-
-bool IsBackupsOwn(std::string_view name) {
-  return name == kManifestFile || name == kHintsFile || name == kBackupStaging;
-}
 
 std::string AbsolutePath(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), ::free);

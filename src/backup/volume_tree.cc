@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "backup/path_text.h"
 #include "base/counted.h"
 
 namespace zenfs {

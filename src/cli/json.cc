@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "backup/path_text.h"
+#include "backup/record_text.h"
 #include "base/assert.h"
 #include "base/printable.h"
 #include "cli/console.h"

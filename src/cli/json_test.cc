@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "backup/path_text.h"
+#include "backup/record_text.h"
 #include "cli/console.h"
 
 namespace zenfs {

@@ -10,7 +10,7 @@
 
 #include "backup/backup.h"
 #include "backup/backup_destination.h"
-#include "backup/lifetime_hints.h"
+#include "backup/manifest.h"
 #include "backup/path_tree_rig.h"
 #include "backup/restore.h"
 #include "backup_tree.h"

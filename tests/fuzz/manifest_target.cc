@@ -1,6 +1,7 @@
 // Manifests of backups, and the records of interrupted restores.
 #include "backup/manifest.h"
-#include "backup/path_text.h"
+#include "backup/path_tree.h"
+#include "backup/record_text.h"
 #include "backup/restore_record.h"
 #include "base/host_directory.h"
 #include "input.h"

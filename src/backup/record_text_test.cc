@@ -1,6 +1,7 @@
-#include "backup/line_reader.h"
+#include "backup/record_text.h"
 
 #include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
 
 #include <cstring>
 #include <vector>
@@ -55,6 +56,20 @@ TEST(LineReaderTest, ALineWithoutAnEndIsRefusedAfterLittleIsRead) {
 TEST(LineReaderTest, ErrorsOfTheReaderArePassedOn) {
   LineReader reader([](std::uint64_t, ByteSpan) -> Result<std::size_t> { return Fail(Code::kIo, "no"); });
   EXPECT_EQ(reader.Next().error().code(), Code::kIo);
+}
+
+RC_GTEST_PROP(PathTextTest, EveryPathComesBack, (const std::string& path)) {
+  const std::string text = EncodePathText(path);
+  for (const char c : text)
+    RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f);
+  RC_ASSERT(DecodePathText(text) == path);
+}
+
+TEST(PathTextTest, HalfAnEscapeIsRefused) {
+  EXPECT_EQ(DecodePathText("a%"), std::nullopt);
+  EXPECT_EQ(DecodePathText("a%4"), std::nullopt);
+  EXPECT_EQ(DecodePathText("a%4g"), std::nullopt);
+  EXPECT_EQ(DecodePathText("a%41"), "aA");
 }
 
 }  // namespace

@@ -1,7 +1,4 @@
-// Reads a text line by line, with memory for the longest line only. A file that claims a huge size,
-// or is sparse, needs no more memory than the lines that the caller keeps.
-//
-// Threads: one.
+// The text of records, with which others may have done anything: its lines, and the paths in them.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +12,10 @@
 
 namespace zenfs {
 
+// Reads a text line by line, with memory for the longest line only. A file that claims a huge size,
+// or is sparse, needs no more memory than the lines that the caller keeps.
+//
+// Threads: one.
 class LineReader {
  public:
   // A path of 4096 bytes can take three times that in a manifest.
@@ -45,5 +46,11 @@ class LineReader {
   std::uint64_t number_ = 0;
   bool at_end_ = false;
 };
+
+// Paths in a record: any bytes, encoded so that every JSON reader returns them unchanged. Control
+// characters, '%' and bytes from 0x7f on are %XX, as in a URL (RFC 3986, section 2.1).
+[[nodiscard]] std::string EncodePathText(std::string_view path);
+// Returns nothing for a '%' without two hexadecimal digits after it.
+[[nodiscard]] std::optional<std::string> DecodePathText(std::string_view text);
 
 }  // namespace zenfs
