@@ -97,44 +97,52 @@ class BackupRun {
   enum class Comparison { kSame, kDifferent, kSourceUnreadable };
 
   Status CheckUnsynced() const;
-  Status CheckLosses();
-  std::optional<PathNode> FileAt(std::string_view path) const;
+
   Status Prepare();
   Status LeaveOutUnfit();
-  Status BoundCopies();
-  Status WriteHints(const TextSink& sink) const;
-  bool IsToCopy(const VolumeFile& file) const;
-  std::uint64_t BytesToCopy() const;
-  Result<std::uint64_t> BytesOfRecord() const;
-  Result<std::set<FileId>> Overlaps() const;
-  Status FindOverlapping();
   void LeaveOut(PathNode node, std::string reason) EXCLUDES(unfit_mutex_);
   BackupDestination::Unfit UnfitSoFar() EXCLUDES(unfit_mutex_);
-  Status CopyAll();
+
   Status FindKept();
   Result<ContentMarks> MarkKnown() const;
+  Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known, const ContentMarks& marks) const;
   Result<bool> IsUnchanged(const VolumeFile& file, const ManifestFile& known,
                            const ContentMarks& marks) const;
-  Result<bool> IsThere(const VolumeFile& file, const ManifestFile& known, const ContentMarks& marks) const;
+
+  Status BoundCopies();
+  Result<std::uint64_t> BytesOfRecord() const;
+  Status FindOverlapping();
+  Result<std::set<FileId>> Overlaps() const;
+  std::uint64_t BytesToCopy() const;
+  bool IsToCopy(const VolumeFile& file) const;
+
+  Status CopyAll();
   Status Process(std::size_t number);
   Status ProcessName(std::size_t number, FirstName& first);
-  Result<Comparison> Compare(const VolumeFile& file, const std::string& path, FirstName& first);
   bool IsTheSame(const VolumeFile& file, const std::string& path, const FirstName& first) const;
+
+  Result<Comparison> Compare(const VolumeFile& file, const std::string& path, FirstName& first);
+  Result<std::uint32_t> ChecksumOfSource(VerifiedSource& from, std::uint64_t size, const std::string& path);
   Result<std::uint32_t> ChecksumOfCopy(const HostFile& copy, std::uint64_t size);
+
   Status CopyUntilItStays(std::size_t number, const VolumeFile& file, const std::string& path,
                           FirstName& first);
   Result<Outcome> Copy(std::size_t number, const VolumeFile& file, const std::string& path, FirstName& first);
   Result<Outcome> CopyAgain(std::size_t number, const VolumeFile& file, const std::string& path,
                             FirstName& first);
-  Result<Outcome> Accept(std::size_t number, const VolumeFile& file, const ManifestFile& line);
-  Result<Outcome> WhatBecameOf(const std::string& path, FileId id, const VerifiedSource& source);
   Result<std::uint32_t> CopyBytes(const ReadAhead::Reader& read, std::uint64_t size, HostFile& to,
                                   const std::string& path, std::uint64_t mtime_seconds);
-  Result<std::uint32_t> ChecksumOfSource(VerifiedSource& from, std::uint64_t size, const std::string& path);
+  Result<Outcome> Accept(std::size_t number, const VolumeFile& file, const ManifestFile& line);
+  Result<Outcome> WhatBecameOf(const std::string& path, FileId id, const VerifiedSource& source);
+
   void NoteUnreadable(const Error& error, std::string_view copy) EXCLUDES(mutex_);
   void NoteUnreadableToo(const std::string& path, const FirstName& first, std::string_view copy)
       EXCLUDES(mutex_);
   Status Unreadable() EXCLUDES(mutex_);
+
+  Status WriteHints(const TextSink& sink) const;
+  Status CheckLosses();
+  std::optional<PathNode> FileAt(std::string_view path) const;
 
   Volume& volume_;
   const BackupOptions& options_;
@@ -161,32 +169,43 @@ class BackupRun {
   BackupDestination::Unfit unfit_ GUARDED_BY(unfit_mutex_);  // what the host can't take, with the reason
 };
 
-// `node` may be known already, because it is below a directory that the host can't take.
-void BackupRun::LeaveOut(PathNode node, std::string reason) {
-  const std::string line = fmt::format("not backed up: {}: {}", tree_.PathOf(node), reason);
-  {
-    MutexLock lock(unfit_mutex_);
-    if (!unfit_.emplace(node, std::move(reason)).second) return;
+Result<BackupSummary> BackupRun::Run() {
+  ZENFS_RETURN_IF_ERROR(CheckUnsynced());
+  ZENFS_RETURN_IF_ERROR(Prepare());
+  const std::size_t kept = kept_.size();
+  if (const Status copied = CopyAll(); !copied.ok()) {
+    if (!destination_->begun()) return Fail(copied.error());
+    return Fail(Error(copied.error().code(), fmt::format("{}; {} is an incomplete backup, {} of {} files are "
+                                                         "in it; run the same command again to continue",
+                                                         copied.error().ToString(), options_.destination,
+                                                         destination_->files(), tree_.files.size())));
   }
-  transfer_.Notice(line);
+  if (const Status read = Unreadable(); !read.ok()) {
+    return Fail(Error(read.error().code(), fmt::format("{}; {} has whole copies of all files",
+                                                       read.error().ToString(), options_.destination)));
+  }
+  ZENFS_RETURN_IF_ERROR(CheckLosses());
+  const std::size_t untouched = options_.verify ? 0 : kept;
+  return BackupSummary{.files = files_copied_,
+                       .bytes = bytes_copied_,
+                       .already_there = untouched + found_unharmed_,
+                       .deleted_meanwhile = deleted_,
+                       .left_out = UnfitSoFar().size(),
+                       .directories = tree_.directories.size()};
 }
 
-// Removes from the tree what the host can't take, as far as is known by now.
-Status BackupRun::LeaveOutUnfit() {
-  Status status;
-  const auto is_unfit = [&](PathNode node) {
-    if (status.ok()) status = transfer_.CheckGoingOn();
-    if (!status.ok()) return false;
-    const auto reason = destination_->WhyUnfit(node);
-    if (!reason) status = Fail(reason.error());
-    if (!reason || !*reason) return false;
-    LeaveOut(node, **reason);
-    return true;
-  };
-  std::erase_if(tree_.directories, is_unfit);
-  std::erase_if(tree_.files, [&](const VolumeFile& file) { return is_unfit(file.node); });
-  return status;
+// A backup must not lack what a copy of the files on another file system would have.
+Status BackupRun::CheckUnsynced() const {
+  if (options_.without_unsynced) return {};
+  ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
+  if (shortfall.unsynced.empty()) return {};
+  return Fail(Code::kCorruption,
+              fmt::format("{}; make the backup on the host, and as a user, that can read them, or give "
+                          "--without-unsynced to go on without them",
+                          shortfall.unsynced));
 }
+
+// --- before anything is changed ---
 
 Status BackupRun::Prepare() {
   ZENFS_ASSIGN_OR_RETURN(tree_, WalkVolume(volume_, options_.path));
@@ -211,6 +230,40 @@ Status BackupRun::Prepare() {
   }
   return {};
 }
+
+// Removes from the tree what the host can't take, as far as is known by now.
+Status BackupRun::LeaveOutUnfit() {
+  Status status;
+  const auto is_unfit = [&](PathNode node) {
+    if (status.ok()) status = transfer_.CheckGoingOn();
+    if (!status.ok()) return false;
+    const auto reason = destination_->WhyUnfit(node);
+    if (!reason) status = Fail(reason.error());
+    if (!reason || !*reason) return false;
+    LeaveOut(node, **reason);
+    return true;
+  };
+  std::erase_if(tree_.directories, is_unfit);
+  std::erase_if(tree_.files, [&](const VolumeFile& file) { return is_unfit(file.node); });
+  return status;
+}
+
+// `node` may be known already, because it is below a directory that the host can't take.
+void BackupRun::LeaveOut(PathNode node, std::string reason) {
+  const std::string line = fmt::format("not backed up: {}: {}", tree_.PathOf(node), reason);
+  {
+    MutexLock lock(unfit_mutex_);
+    if (!unfit_.emplace(node, std::move(reason)).second) return;
+  }
+  transfer_.Notice(line);
+}
+
+BackupDestination::Unfit BackupRun::UnfitSoFar() {
+  MutexLock lock(unfit_mutex_);
+  return unfit_;
+}
+
+// --- the files of an earlier run ---
 
 Status BackupRun::FindKept() {
   ZENFS_ASSIGN_OR_RETURN(const ContentMarks marks, MarkKnown());
@@ -250,6 +303,59 @@ Result<ContentMarks> BackupRun::MarkKnown() const {
   return marks;
 }
 
+Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known,
+                                const ContentMarks& marks) const {
+  ZENFS_ASSIGN_OR_RETURN(const bool unchanged, IsUnchanged(file, known, marks));
+  if (!unchanged) return false;
+  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, destination_->directory().Stat(tree_.paths.PathOf(file.node)));
+  return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
+}
+
+// True if the volume's file is what was copied, by the checksums of its bytes or else by their
+// places. A plain file without checksums may be written to the same place again, so its mtime must
+// also be older than the copy.
+Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& known,
+                                    const ContentMarks& marks) const {
+  if (!MayBeSame(file.stat, known)) return false;
+  ContentMark mark;
+  if (const ContentMark* const marked = marks.Find(file.stat.id, known.size)) {
+    mark = *marked;
+  } else {
+    const auto layout = volume_.Layout(tree_.PathOf(file.node));
+    if (!layout) return layout.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(layout.error());
+    mark = ContentMark::Of(*layout, known.size);
+  }
+  if (mark.sum) return *mark.sum == known.crc32c;
+  const bool sure = file.stat.shape == FileShape::kFramed || known.mtime_seconds < known.copied_seconds;
+  return mark.layout == known.layout && sure;
+}
+
+// --- room for the copies ---
+
+// A backup may take as much room on the host as the device has. Files with more bytes in sum are damaged or forged, so that they
+// overlap on the device, or have several names. Files that overlap and fit are copied: their checksums show which are damaged.
+Status BackupRun::BoundCopies() {
+  const std::uint64_t capacity = volume_.Space().total;
+  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t record, BytesOfRecord());
+  std::uint64_t all = record;
+  for (const VolumeFile& file : tree_.files) all = SaturatingSum(all, file.stat.size);
+  if (all <= capacity) return {};
+  ZENFS_RETURN_IF_ERROR(FindOverlapping());
+  const std::uint64_t bytes = SaturatingSum(record, BytesToCopy());
+  const auto free = FreeBytes(destination_->directory().descriptor());
+  if (bytes <= capacity || !free) return {};
+  std::uint64_t room = *free;
+  for (const auto& [node, known] : destination_->known()) {
+    if (!kept_.contains(node)) room = SaturatingSum(room, known.size);  // it is replaced or removed
+  }
+  if (bytes <= room) return {};
+  return Fail(
+      Code::kNoSpace,
+      fmt::format("{} has room for {}, and {} are to be written: each file once for each of its names, and "
+                  "the record of the backup; nothing was copied",
+                  options_.destination, ShortBytes(room), ShortBytes(bytes)));
+}
+
 // The bytes that the manifest and the hints may take on the host. A new manifest is complete before the old one goes.
 Result<std::uint64_t> BackupRun::BytesOfRecord() const {
   constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
@@ -280,40 +386,13 @@ Result<std::uint64_t> BackupRun::BytesOfRecord() const {
           ShortBytes(manifest), ShortBytes(kMaxManifestBytes)));
 }
 
-// A backup may take as much room on the host as the device has. Files with more bytes in sum are damaged or forged, so that they
-// overlap on the device, or have several names. Files that overlap and fit are copied: their checksums show which are damaged.
-Status BackupRun::BoundCopies() {
-  const std::uint64_t capacity = volume_.Space().total;
-  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t record, BytesOfRecord());
-  std::uint64_t all = record;
-  for (const VolumeFile& file : tree_.files) all = SaturatingSum(all, file.stat.size);
-  if (all <= capacity) return {};
-  ZENFS_RETURN_IF_ERROR(FindOverlapping());
-  const std::uint64_t bytes = SaturatingSum(record, BytesToCopy());
-  const auto free = FreeBytes(destination_->directory().descriptor());
-  if (bytes <= capacity || !free) return {};
-  std::uint64_t room = *free;
-  for (const auto& [node, known] : destination_->known()) {
-    if (!kept_.contains(node)) room = SaturatingSum(room, known.size);  // it is replaced or removed
-  }
-  if (bytes <= room) return {};
-  return Fail(
-      Code::kNoSpace,
-      fmt::format("{} has room for {}, and {} are to be written: each file once for each of its names, and "
-                  "the record of the backup; nothing was copied",
-                  options_.destination, ShortBytes(room), ShortBytes(bytes)));
-}
-
-bool BackupRun::IsToCopy(const VolumeFile& file) const {
-  return !kept_.contains(file.node) && !overlapping_.contains(file.stat.id);
-}
-
-std::uint64_t BackupRun::BytesToCopy() const {
-  std::uint64_t sum = 0;
-  for (const VolumeFile* file : work_) {
-    if (IsToCopy(*file)) sum = SaturatingSum(sum, file->stat.size);
-  }
-  return sum;
+// Looks twice: a writer may have moved one file to where another had been when it was looked at.
+Status BackupRun::FindOverlapping() {
+  ZENFS_ASSIGN_OR_RETURN(overlapping_, Overlaps());
+  if (overlapping_.empty()) return {};
+  ZENFS_ASSIGN_OR_RETURN(const std::set<FileId> again, Overlaps());
+  std::erase_if(overlapping_, [&](FileId id) { return !again.contains(id); });
+  return {};
 }
 
 // Of files that overlap, the one with the lowest id is not in the result: it was there first.
@@ -332,127 +411,19 @@ Result<std::set<FileId>> BackupRun::Overlaps() const {
   return overlapping;
 }
 
-// Looks twice: a writer may have moved one file to where another had been when it was looked at.
-Status BackupRun::FindOverlapping() {
-  ZENFS_ASSIGN_OR_RETURN(overlapping_, Overlaps());
-  if (overlapping_.empty()) return {};
-  ZENFS_ASSIGN_OR_RETURN(const std::set<FileId> again, Overlaps());
-  std::erase_if(overlapping_, [&](FileId id) { return !again.contains(id); });
-  return {};
+std::uint64_t BackupRun::BytesToCopy() const {
+  std::uint64_t sum = 0;
+  for (const VolumeFile* file : work_) {
+    if (IsToCopy(*file)) sum = SaturatingSum(sum, file->stat.size);
+  }
+  return sum;
 }
 
-// True if the volume's file is what was copied, by the checksums of its bytes or else by their
-// places. A plain file without checksums may be written to the same place again, so its mtime must
-// also be older than the copy.
-Result<bool> BackupRun::IsUnchanged(const VolumeFile& file, const ManifestFile& known,
-                                    const ContentMarks& marks) const {
-  if (!MayBeSame(file.stat, known)) return false;
-  ContentMark mark;
-  if (const ContentMark* const marked = marks.Find(file.stat.id, known.size)) {
-    mark = *marked;
-  } else {
-    const auto layout = volume_.Layout(tree_.PathOf(file.node));
-    if (!layout) return layout.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(layout.error());
-    mark = ContentMark::Of(*layout, known.size);
-  }
-  if (mark.sum) return *mark.sum == known.crc32c;
-  const bool sure = file.stat.shape == FileShape::kFramed || known.mtime_seconds < known.copied_seconds;
-  return mark.layout == known.layout && sure;
+bool BackupRun::IsToCopy(const VolumeFile& file) const {
+  return !kept_.contains(file.node) && !overlapping_.contains(file.stat.id);
 }
 
-Result<bool> BackupRun::IsThere(const VolumeFile& file, const ManifestFile& known,
-                                const ContentMarks& marks) const {
-  ZENFS_ASSIGN_OR_RETURN(const bool unchanged, IsUnchanged(file, known, marks));
-  if (!unchanged) return false;
-  ZENFS_ASSIGN_OR_RETURN(const HostStat copy, destination_->directory().Stat(tree_.paths.PathOf(file.node)));
-  return copy.kind == HostStat::Kind::kFile && copy.size == known.size;
-}
-
-// A backup must not lack what a copy of the files on another file system would have.
-Status BackupRun::CheckUnsynced() const {
-  if (options_.without_unsynced) return {};
-  ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
-  if (shortfall.unsynced.empty()) return {};
-  return Fail(Code::kCorruption,
-              fmt::format("{}; make the backup on the host, and as a user, that can read them, or give "
-                          "--without-unsynced to go on without them",
-                          shortfall.unsynced));
-}
-
-// The file of the tree with this path in the volume, normalised.
-std::optional<PathNode> BackupRun::FileAt(std::string_view path) const {
-  if (!tree_.top.empty()) {
-    if (!path.starts_with(tree_.top + "/")) return std::nullopt;
-    path.remove_prefix(tree_.top.size() + 1);
-  }
-  const auto node = tree_.paths.Find(path);
-  return node && in_volume_.contains(*node) ? node : std::nullopt;
-}
-
-// Reads of lost bytes in the middle of a file fail. A file that ends too early can be read; so its loss is reported here.
-Status BackupRun::CheckLosses() {
-  ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
-  if (shortfall.lost.empty()) return {};
-  std::set<PathNode> damaged;
-  for (const VolumeFile& file : tree_.files) {
-    if (shortfall.lost_files.contains(file.stat.id)) damaged.insert(file.node);
-  }
-  for (const Finding& lost : shortfall.lost) {
-    if (lost.severity != Severity::kError) continue;
-    bool here = lost.more_paths != 0;
-    for (const std::string& path : lost.paths) {
-      const auto node = FileAt(NormalizePath(path));
-      if (!node) continue;
-      here = true;
-      damaged.insert(*node);  // a writer may have replaced the file since the tree was listed
-    }
-    if (here) transfer_.Notice(lost.text);
-  }
-  if (damaged.empty()) return {};
-  std::string names;
-  std::size_t named = 0;
-  for (const PathNode node : damaged) {
-    if (named == kDamagedNamedAtMost) break;
-    names += (named == 0 ? "/" : ", /") + tree_.PathOf(node);
-    ++named;
-  }
-  if (damaged.size() > named) names += fmt::format(" and {}", Counted(damaged.size() - named, "other"));
-  return Fail(
-      Code::kCorruption,
-      fmt::format("{} is complete, but the device has lost, or may have lost, bytes of these files that were "
-                  "synced: {}",
-                  options_.destination, names));
-}
-
-Result<BackupSummary> BackupRun::Run() {
-  ZENFS_RETURN_IF_ERROR(CheckUnsynced());
-  ZENFS_RETURN_IF_ERROR(Prepare());
-  const std::size_t kept = kept_.size();
-  if (const Status copied = CopyAll(); !copied.ok()) {
-    if (!destination_->begun()) return Fail(copied.error());
-    return Fail(Error(copied.error().code(), fmt::format("{}; {} is an incomplete backup, {} of {} files are "
-                                                         "in it; run the same command again to continue",
-                                                         copied.error().ToString(), options_.destination,
-                                                         destination_->files(), tree_.files.size())));
-  }
-  if (const Status read = Unreadable(); !read.ok()) {
-    return Fail(Error(read.error().code(), fmt::format("{}; {} has whole copies of all files",
-                                                       read.error().ToString(), options_.destination)));
-  }
-  ZENFS_RETURN_IF_ERROR(CheckLosses());
-  const std::size_t untouched = options_.verify ? 0 : kept;
-  return BackupSummary{.files = files_copied_,
-                       .bytes = bytes_copied_,
-                       .already_there = untouched + found_unharmed_,
-                       .deleted_meanwhile = deleted_,
-                       .left_out = UnfitSoFar().size(),
-                       .directories = tree_.directories.size()};
-}
-
-BackupDestination::Unfit BackupRun::UnfitSoFar() {
-  MutexLock lock(unfit_mutex_);
-  return unfit_;
-}
+// --- the copies ---
 
 Status BackupRun::CopyAll() {
   ZENFS_ASSIGN_OR_RETURN(const auto unfit, destination_->Begin(tree_.directories, kept_, in_volume_));
@@ -474,35 +445,6 @@ Status BackupRun::CopyAll() {
   return destination_->Finish([this](const TextSink& sink) { return WriteHints(sink); }, UnfitSoFar());
 }
 
-Status BackupRun::WriteHints(const TextSink& sink) const {
-  for (const VolumeFile& file : tree_.files) {
-    ZENFS_RETURN_IF_ERROR(sink(LifetimeHintLine(tree_.PathOf(file.node), file.stat.lifetime)));
-  }
-  return {};
-}
-
-// A file of the volume that can't be read, or does not match its checksums, is not copied: the others are, and the run ends
-// with an error.
-void BackupRun::NoteUnreadable(const Error& error, std::string_view copy) {
-  transfer_.Notice(fmt::format("{}; {}", error.ToString(), copy));
-  MutexLock lock(mutex_);
-  ++unreadable_;
-  if (!first_unreadable_) first_unreadable_ = error;
-}
-
-void BackupRun::NoteUnreadableToo(const std::string& path, const FirstName& first, std::string_view copy) {
-  NoteUnreadable(Error(*first.failed, fmt::format("{}: the same file as {}", path, first.path)), copy);
-}
-
-Status BackupRun::Unreadable() {
-  MutexLock lock(mutex_);
-  if (!first_unreadable_) return {};
-  return Fail(Error(first_unreadable_->code(),
-                    fmt::format("{} of the volume can't be read or {} damaged, the first is {}",
-                                Counted(unreadable_, "file"), unreadable_ == 1 ? "is" : "are",
-                                first_unreadable_->ToString())));
-}
-
 Status BackupRun::Process(std::size_t number) {
   FirstName first;
   const auto names = names_.find(work_[number]->stat.id);
@@ -514,14 +456,6 @@ Status BackupRun::Process(std::size_t number) {
   }
   if (first.copy) first.copy->DropCache();
   return {};
-}
-
-// True if `path` is a further name of that file, and the file has not changed.
-bool BackupRun::IsTheSame(const VolumeFile& file, const std::string& path, const FirstName& first) const {
-  if (!first.copy && !first.crc && !first.failed) return false;
-  const auto stat = volume_.Stat(path);
-  return stat && stat->id == file.stat.id && stat->size == first.size &&
-         stat->mtime_seconds == first.mtime_seconds;
 }
 
 Status BackupRun::ProcessName(std::size_t number, FirstName& first) {
@@ -547,6 +481,14 @@ Status BackupRun::ProcessName(std::size_t number, FirstName& first) {
     return destination_->Keep(file.node);
   }
   return CopyUntilItStays(number, file, path, first);
+}
+
+// True if `path` is a further name of that file, and the file has not changed.
+bool BackupRun::IsTheSame(const VolumeFile& file, const std::string& path, const FirstName& first) const {
+  if (!first.copy && !first.crc && !first.failed) return false;
+  const auto stat = volume_.Stat(path);
+  return stat && stat->id == file.stat.id && stat->size == first.size &&
+         stat->mtime_seconds == first.mtime_seconds;
 }
 
 // Compares both sides with the recorded checksum. A read error of the copy means that it is different. If the file in the
@@ -629,21 +571,6 @@ Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file, c
                                        path));
 }
 
-// Decides about a file that could not be read. Only a file without a name was deleted; bytes in an offline zone give the same
-// read error.
-Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const std::string& path, FileId id,
-                                                   const VerifiedSource& source) {
-  const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
-  const auto stat = volume_.Stat(path);
-  if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
-  if (stat->id != id) return stat->is_directory ? Outcome::kDeleted : Outcome::kReplaced;
-  const auto now = volume_.Layout(path);
-  if (!now) return gone(now.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(now.error());
-  if (source.ExtentsDiffer(*now)) return Outcome::kReplaced;
-  NoteUnreadable(*source.failure(), kNotCopied);
-  return Outcome::kUnreadable;
-}
-
 Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file,
                                            const std::string& path, FirstName& first) {
   const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
@@ -714,19 +641,6 @@ Result<BackupRun::Outcome> BackupRun::CopyAgain(std::size_t number, const Volume
   return Outcome::kReplaced;
 }
 
-Result<BackupRun::Outcome> BackupRun::Accept(std::size_t number, const VolumeFile& file,
-                                             const ManifestFile& line) {
-  const Status accepted = destination_->Accept(number, file.node, line);
-  if (!accepted.ok() && IsUnfitName(accepted.error())) {
-    LeaveOut(file.node, UnfitReason(accepted.error()));
-    return Outcome::kUnfit;
-  }
-  ZENFS_RETURN_IF_ERROR(accepted);
-  ++files_copied_;
-  bytes_copied_ += line.size;
-  return Outcome::kCopied;
-}
-
 // Syncs the bytes to stable media and reads them back.
 Result<std::uint32_t> BackupRun::CopyBytes(const ReadAhead::Reader& read, std::uint64_t size, HostFile& to,
                                            const std::string& path, std::uint64_t mtime_seconds) {
@@ -744,6 +658,112 @@ Result<std::uint32_t> BackupRun::CopyBytes(const ReadAhead::Reader& read, std::u
                     path, options_.destination, written, crc));
   }
   return crc;
+}
+
+Result<BackupRun::Outcome> BackupRun::Accept(std::size_t number, const VolumeFile& file,
+                                             const ManifestFile& line) {
+  const Status accepted = destination_->Accept(number, file.node, line);
+  if (!accepted.ok() && IsUnfitName(accepted.error())) {
+    LeaveOut(file.node, UnfitReason(accepted.error()));
+    return Outcome::kUnfit;
+  }
+  ZENFS_RETURN_IF_ERROR(accepted);
+  ++files_copied_;
+  bytes_copied_ += line.size;
+  return Outcome::kCopied;
+}
+
+// Decides about a file that could not be read. Only a file without a name was deleted; bytes in an offline zone give the same
+// read error.
+Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const std::string& path, FileId id,
+                                                   const VerifiedSource& source) {
+  const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
+  const auto stat = volume_.Stat(path);
+  if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
+  if (stat->id != id) return stat->is_directory ? Outcome::kDeleted : Outcome::kReplaced;
+  const auto now = volume_.Layout(path);
+  if (!now) return gone(now.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(now.error());
+  if (source.ExtentsDiffer(*now)) return Outcome::kReplaced;
+  NoteUnreadable(*source.failure(), kNotCopied);
+  return Outcome::kUnreadable;
+}
+
+// --- files of the volume that can't be read ---
+
+// A file of the volume that can't be read, or does not match its checksums, is not copied: the others are, and the run ends
+// with an error.
+void BackupRun::NoteUnreadable(const Error& error, std::string_view copy) {
+  transfer_.Notice(fmt::format("{}; {}", error.ToString(), copy));
+  MutexLock lock(mutex_);
+  ++unreadable_;
+  if (!first_unreadable_) first_unreadable_ = error;
+}
+
+void BackupRun::NoteUnreadableToo(const std::string& path, const FirstName& first, std::string_view copy) {
+  NoteUnreadable(Error(*first.failed, fmt::format("{}: the same file as {}", path, first.path)), copy);
+}
+
+Status BackupRun::Unreadable() {
+  MutexLock lock(mutex_);
+  if (!first_unreadable_) return {};
+  return Fail(Error(first_unreadable_->code(),
+                    fmt::format("{} of the volume can't be read or {} damaged, the first is {}",
+                                Counted(unreadable_, "file"), unreadable_ == 1 ? "is" : "are",
+                                first_unreadable_->ToString())));
+}
+
+// --- the end ---
+
+Status BackupRun::WriteHints(const TextSink& sink) const {
+  for (const VolumeFile& file : tree_.files) {
+    ZENFS_RETURN_IF_ERROR(sink(LifetimeHintLine(tree_.PathOf(file.node), file.stat.lifetime)));
+  }
+  return {};
+}
+
+// Reads of lost bytes in the middle of a file fail. A file that ends too early can be read; so its loss is reported here.
+Status BackupRun::CheckLosses() {
+  ZENFS_ASSIGN_OR_RETURN(const Shortfall shortfall, volume_.shortfall());
+  if (shortfall.lost.empty()) return {};
+  std::set<PathNode> damaged;
+  for (const VolumeFile& file : tree_.files) {
+    if (shortfall.lost_files.contains(file.stat.id)) damaged.insert(file.node);
+  }
+  for (const Finding& lost : shortfall.lost) {
+    if (lost.severity != Severity::kError) continue;
+    bool here = lost.more_paths != 0;
+    for (const std::string& path : lost.paths) {
+      const auto node = FileAt(NormalizePath(path));
+      if (!node) continue;
+      here = true;
+      damaged.insert(*node);  // a writer may have replaced the file since the tree was listed
+    }
+    if (here) transfer_.Notice(lost.text);
+  }
+  if (damaged.empty()) return {};
+  std::string names;
+  std::size_t named = 0;
+  for (const PathNode node : damaged) {
+    if (named == kDamagedNamedAtMost) break;
+    names += (named == 0 ? "/" : ", /") + tree_.PathOf(node);
+    ++named;
+  }
+  if (damaged.size() > named) names += fmt::format(" and {}", Counted(damaged.size() - named, "other"));
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{} is complete, but the device has lost, or may have lost, bytes of these files that were "
+                  "synced: {}",
+                  options_.destination, names));
+}
+
+// The file of the tree with this path in the volume, normalised.
+std::optional<PathNode> BackupRun::FileAt(std::string_view path) const {
+  if (!tree_.top.empty()) {
+    if (!path.starts_with(tree_.top + "/")) return std::nullopt;
+    path.remove_prefix(tree_.top.size() + 1);
+  }
+  const auto node = tree_.paths.Find(path);
+  return node && in_volume_.contains(*node) ? node : std::nullopt;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/clock.h"
 
 namespace zenfs {
@@ -153,6 +154,7 @@ Result<std::optional<std::string>> BackupDestination::WhyUnfit(PathNode node) co
 Result<BackupDestination::Unfit> BackupDestination::Begin(const std::vector<PathNode>& directories,
                                                           std::map<PathNode, ManifestFile> kept,
                                                           const std::set<PathNode>& files) {
+  ZENFS_ASSERT(!begun_);
   ZENFS_RETURN_IF_ERROR(CheckStale(files));
   ZENFS_RETURN_IF_ERROR(ClearStaging());
   // Remove the end line before anything else changes.
@@ -196,6 +198,7 @@ Status BackupDestination::Accept(std::size_t number, PathNode node, const Manife
   const std::string relative = paths_.PathOf(node);
   ZENFS_RETURN_IF_ERROR(directory_.Rename(StagingPath(std::to_string(number)), relative));
   MutexLock lock(mutex_);
+  ZENFS_ASSERT(lines_ != nullptr);  // between Begin and Finish
   ZENFS_RETURN_IF_ERROR(lines_->Append(AsBytes(ManifestLine(relative, file))));
   manifest_.files[node] = file;
   return {};
@@ -208,6 +211,7 @@ Status BackupDestination::Keep(PathNode node) {
   ZENFS_ASSIGN_OR_RETURN(const HostStat copy, directory_.Stat(relative));
   if (copy.kind != HostStat::Kind::kFile || copy.size != known->second.size) return {};
   MutexLock lock(mutex_);
+  ZENFS_ASSERT(lines_ != nullptr);
   if (!manifest_.files.emplace(*known).second) return {};
   return lines_->Append(AsBytes(ManifestLine(relative, known->second)));
 }
@@ -236,6 +240,7 @@ Status BackupDestination::CheckIsWhole(const Manifest& manifest) const {
 Status BackupDestination::Finish(const TextSource& hints, Unfit missing) {
   ZENFS_RETURN_IF_ERROR(Replace(kHintsFile, "hints", hints));
   MutexLock lock(mutex_);  // no other thread uses it any more
+  ZENFS_ASSERT(lines_ != nullptr && !manifest_.complete);
   lines_.reset();
   for (const PathNode directory : manifest_.directories) {
     ZENFS_RETURN_IF_ERROR(directory_.Sync(paths_.PathOf(directory)));

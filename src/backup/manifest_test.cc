@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "backup/path_tree_rig.h"
+#include "model/edit.h"
 
 namespace zenfs {
 namespace {

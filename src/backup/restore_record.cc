@@ -9,6 +9,7 @@
 #include "backup/path_tree.h"
 #include "backup/record_text.h"
 #include "backup/volume_tree.h"
+#include "base/assert.h"
 #include "base/counted.h"
 #include "base/crc32c.h"
 #include "volume/aux_directory/aux_directory.h"
@@ -154,6 +155,7 @@ std::string RestoreRecord::StagingPath(std::size_t number, std::string_view name
 
 Status RestoreRecord::Add(std::uint64_t id, const Line& line) {
   MutexLock lock(mutex_);
+  ZENFS_ASSERT(log_ != nullptr);  // between Begin and End
   ZENFS_RETURN_IF_ERROR(log_->Append(AsBytes(LineText(id, line))));
   return log_->Sync();
 }
