@@ -27,13 +27,10 @@ set(ZENFS_TESTS_backup
 
 set(ZENFS_SOURCES_repair
   repair/metadata_file.cc
-  repair/orphans.cc
   repair/repair.cc
   repair/repair_extents.cc
   repair/repair_logs.cc
   repair/repair_names.cc
-  repair/repair_plan.cc
-  repair/undo_repair.cc
 )
 set(ZENFS_TESTS_repair
   repair/metadata_file_test.cc
