@@ -117,15 +117,12 @@ set(ZENFS_TESTS_backends
 # src/discovery: which devices there are
 set(ZENFS_SOURCES_discovery
   discovery/contents.cc
-  discovery/device_list.cc
   discovery/known_devices.cc
-  discovery/judged_device.cc
   discovery/resolve.cc
   discovery/volume_device.cc
 )
 set(ZENFS_TESTS_discovery
   discovery/contents_test.cc
-  discovery/device_list_test.cc
   discovery/known_devices_test.cc
   discovery/resolve_test.cc
   discovery/volume_device_test.cc

@@ -1,16 +1,181 @@
 #include "discovery/known_devices.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 
 #include "backends/block/block_device.h"
 #include "backends/zonefs/zonefs_mount.h"
+#include "base/environment.h"
+#include "base/unique_fd.h"
 
 namespace zenfs {
+
+// --- lists ---
+
+namespace {
+
+// True if the ':' after this part belongs to a device instead of separating two.
+bool IsPrefix(std::string_view part) {
+  constexpr std::array<std::string_view, 6> kPrefixes = {"zenfs", "emu", "dev", "nvme", "zonefs", "uuid"};
+  if (part.starts_with("//")) part.remove_prefix(2);
+  return std::ranges::find(kPrefixes, part) != kPrefixes.end();
+}
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+const dev_t kNullDevice = makedev(1, 3);  // /dev/null
+
+// In an absolute path, a ':' is part of the path.
+Result<DeviceUri> ParseListed(const std::string& text) {
+  if (text.starts_with('/') || text.find(':') == std::string::npos) {
+    struct stat st{};
+    const bool there = ::stat(text.c_str(), &st) == 0;
+    const char* kind = there && S_ISBLK(st.st_mode) ? "dev" : there && S_ISDIR(st.st_mode) ? "zonefs" : "emu";
+    return DeviceUri{.kind = kind, .target = text, .options = {}};
+  }
+  ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ParseDeviceUri(text));
+  if (uri.kind == "uuid") {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a list says where to look for a UUID; name a device by its place", text));
+  }
+  if (uri.kind == "nvme") {  // it would be the same device twice
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a list names a drive by its block device, as dev:NAME", text));
+  }
+  if (!uri.options.empty()) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: a list of devices takes no options; they belong to the URI that a program opens",
+                    text));
+  }
+  return uri;
+}
+
+// Paths in a file must be absolute: the program's working directory has nothing to do with the
+// file.
+Result<DeviceUri> ParseLine(const std::string& line) {
+  ZENFS_ASSIGN_OR_RETURN(DeviceUri uri, ParseListed(line));
+  if (uri.kind == "dev" || uri.target.starts_with('/')) return uri;
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{}: not an absolute path; a line is /PATH, emu:/PATH, dev:NAME or zonefs:/MOUNT", line));
+}
+
+std::string Trimmed(std::string_view line) {
+  constexpr std::string_view kSpace = " \t\r";
+  const std::size_t begin = line.find_first_not_of(kSpace);
+  if (begin == line.npos || line[begin] == '#') return "";
+  return std::string(line.substr(begin, line.find_last_not_of(kSpace) - begin + 1));
+}
+
+Result<std::string> ReadText(const std::string& path) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
+  if (S_ISDIR(st.st_mode))
+    return Fail(Code::kIsADirectory, path + ": a list of devices is a file, not a directory");
+  if (S_ISCHR(st.st_mode) && st.st_rdev == kNullDevice) return "";  // a user's way to have no list
+  // Do not wait for a terminal or a pipe. One may replace the file after the check, so the open
+  // uses O_NONBLOCK.
+  if (!S_ISREG(st.st_mode))
+    return Fail(Code::kInvalidArgument,
+                path + ": a list of devices is a regular file, not a device or a pipe");
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: the list of devices", path));
+  std::string text(kFileBytesMax + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  text.resize(size);
+  if (text.size() <= kFileBytesMax) return text;
+  return Fail(Code::kInvalidArgument, fmt::format("{}: too long for a list of devices", path));
+}
+
+void ReadVariable(const std::string& list, ListedDevices& listed) {
+  for (const std::string& text : SplitDeviceList(list)) {
+    if (auto uri = ParseListed(text)) {
+      listed.devices.push_back(std::move(*uri));
+    } else {
+      listed.problems.push_back(uri.error().With("ZENFS_DEVICES"));
+    }
+  }
+}
+
+void ReadFile(const std::string& path, ListedDevices& listed) {
+  const Result<std::string> text = ReadText(path);
+  if (!text) return listed.problems.push_back(text.error());
+  std::string_view rest = *text;
+  for (unsigned number = 1; !rest.empty(); ++number) {
+    const std::string line = Trimmed(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+    if (line.empty()) continue;
+    if (auto uri = ParseLine(line)) {
+      listed.devices.push_back(std::move(*uri));
+    } else {
+      listed.problems.push_back(uri.error().With(fmt::format("{}:{}", path, number)));
+    }
+  }
+}
+
+}  // namespace
+
+ListPlaces ListPlaces::OfEnvironment() {
+  ListPlaces places{.variable = std::string(EnvironmentVariable("ZENFS_DEVICES")),
+                    .file = std::string(EnvironmentVariable("ZENFS_DEVICES_FILE"))};
+  if (!places.file.empty()) return places;
+  std::string config(EnvironmentVariable("XDG_CONFIG_HOME"));
+  const std::string home(EnvironmentVariable("HOME"));
+  if (config.empty() && !home.empty()) config = home + "/.config";
+  std::error_code ignored;  // an unreadable directory has no list
+  for (const std::string& path :
+       {config.empty() ? "" : config + "/zenfs/devices", std::string("/etc/zenfs/devices")}) {
+    if (!path.empty() && std::filesystem::exists(path, ignored)) {
+      places.file = path;
+      break;
+    }
+  }
+  return places;
+}
+
+ListedDevices ReadDeviceLists(const ListPlaces& places) {
+  ListedDevices listed;
+  ReadVariable(places.variable, listed);
+  if (!places.file.empty()) ReadFile(places.file, listed);
+  return listed;
+}
+
+std::vector<std::string> SplitDeviceList(std::string_view list) {
+  std::vector<std::string> devices;
+  std::string device;
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(':'));
+    list.remove_prefix(std::min(part.size() + 1, list.size()));
+    device += part;
+    if (IsPrefix(part) && !list.empty()) {
+      device += ':';
+    } else if (!device.empty()) {
+      devices.push_back(std::move(device));
+      device.clear();
+    }
+  }
+  return devices;
+}
+
+// --- the devices of the host and of the lists ---
+
 namespace {
 
 DeviceUri Uri(std::string_view kind, std::string target) {

@@ -58,6 +58,12 @@ Status AddHolder(std::optional<Holder>& holder, const KnownDevice& device, const
 
 }  // namespace
 
+Status JudgedDevice::CheckIsStill(const ZonedDevice& opened, const DeviceUri& uri) const {
+  if (opened.identity() == identity && opened.owner() == owner) return {};
+  return Fail(Code::kBusy,
+              fmt::format("{}:{}: another device has taken its name; try again", uri.kind, uri.target));
+}
+
 Result<ResolvedUri> ResolveUri(const DeviceUri& uri, const SearchPlaces& places) {
   if (uri.kind != "uuid") return ResolvedUri(uri);
   const std::optional<Uuid> uuid = Uuid::Parse(uri.target);
