@@ -30,38 +30,39 @@ namespace {
 // RocksDB never returns such an Env, and a DB may use it until the process ends. Therefore one is
 // made per URI; it keeps its volume mounted and lives as long as the process. Its threads, clock
 // and other services are those of Env::Default(); its files are those of the volume.
-struct Environments {
-  const pid_t owner = getpid();
+//
+// Threads: any.
+class Environments {
+ public:
+  // The object of this process, never destroyed. A child of fork() gets its own, without any Env: a thread that does
+  // not exist in the child may have held the inherited mutex.
+  static Environments& OfThisProcess() {
+    static std::atomic<Environments*> current{nullptr};
+    Environments* found = current.load(std::memory_order_acquire);
+    while (found == nullptr || found->owner_ != getpid()) {
+      auto fresh = std::make_unique<Environments>();
+      if (current.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+        return *fresh.release();
+    }
+    return *found;
+  }
+
+  // The Env of `uri`, made by the first call that succeeds. Never null. Errors: those of FileSystemOfUri.
+  [[nodiscard]] Result<rocksdb::Env*> Of(const std::string& uri) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (const auto known = by_uri_.find(uri); known != by_uri_.end()) return known->second.get();
+    ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<rocksdb::FileSystem> file_system, FileSystemOfUri(uri));
+    auto env = rocksdb::NewCompositeEnv(std::move(file_system));
+    return by_uri_.emplace(uri, std::move(env)).first->second.get();
+  }
+
+ private:
+  const pid_t owner_ = getpid();
   // Held during a mount, so that two callers with one URI get the same Env. Taken before every lock
   // of the volume.
-  Mutex mutex;
-  std::map<std::string, std::unique_ptr<rocksdb::Env>> by_uri GUARDED_BY(mutex);
+  Mutex mutex_;
+  std::map<std::string, std::unique_ptr<rocksdb::Env>> by_uri_ GUARDED_BY(mutex_);
 };
-
-// The object of this process, never destroyed. A child of fork() gets its own: a thread that does
-// not exist in the child may have held the inherited mutex.
-Environments& OfThisProcess() {
-  static std::atomic<Environments*> current{nullptr};
-  Environments* found = current.load(std::memory_order_acquire);
-  while (found == nullptr || found->owner != getpid()) {
-    auto fresh = std::make_unique<Environments>();
-    if (current.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
-      return *fresh.release();
-  }
-  return *found;
-}
-
-// Returns the Env of `uri`, made by the first call that succeeds. Never null. Errors: those of
-// FileSystemOfUri. Threads: any; a child of fork() starts without any Env.
-Result<rocksdb::Env*> EnvironmentOf(const std::string& uri) {
-  Environments& environments = OfThisProcess();
-  MutexLock lock(environments.mutex);
-  if (auto known = environments.by_uri.find(uri); known != environments.by_uri.end())
-    return known->second.get();
-  ZENFS_ASSIGN_OR_RETURN(std::unique_ptr<rocksdb::FileSystem> file_system, FileSystemOfUri(uri));
-  auto env = rocksdb::NewCompositeEnv(std::move(file_system));
-  return environments.by_uri.emplace(uri, std::move(env)).first->second.get();
-}
 
 // RocksDB turns a null pointer into InvalidArgument with `message`, and adds the URI. Its callers
 // print that line.
@@ -90,7 +91,7 @@ rocksdb::FileSystem* NewFileSystem(const std::string& uri, std::unique_ptr<rocks
 // Sets no guard: RocksDB's option strings accept only an Env that nobody has to delete.
 rocksdb::Env* FindEnv(const std::string& uri, std::unique_ptr<rocksdb::Env>* guard, std::string* message) {
   guard->reset();
-  return MakeOrExplain<rocksdb::Env>(message, [&] { return EnvironmentOf(uri); });
+  return MakeOrExplain<rocksdb::Env>(message, [&] { return Environments::OfThisProcess().Of(uri); });
 }
 
 // RocksDB takes a name that nobody claims for an option of another build: it goes on on the host, or crashes. So names that can
