@@ -14,10 +14,8 @@ set(ZENFS_SOURCES_testing
   testing/split_device.cc
   testing/temp_directory.cc
   testing/watched_device.cc
-  testing/zone_image.cc
 )
 set(ZENFS_TESTS_testing
-  testing/crash_device_copies_test.cc
   testing/crash_device_test.cc
   testing/faulty_device_test.cc
   testing/sim_scheduler_test.cc

@@ -23,7 +23,6 @@
 #include "device/request_check.h"
 #include "device/zoned_device.h"
 #include "testing/loss.h"
-#include "testing/zone_image.h"
 
 namespace zenfs {
 
