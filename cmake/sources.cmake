@@ -141,8 +141,8 @@ set(ZENFS_SOURCES_zone
   zone/extent_sink.cc
   zone/placement.cc
   zone/reclaim_demand.cc
-  zone/reset_queue.cc
-  zone/reset_thread.cc
+  zone/reset_finish_queue.cc
+  zone/reset_finish_thread.cc
   zone/space_account.cc
   zone/spread.cc
   zone/zone_allocation.cc
@@ -155,8 +155,8 @@ set(ZENFS_SOURCES_zone
 set(ZENFS_TESTS_zone
   zone/log_apart_test.cc
   zone/placement_test.cc
-  zone/reset_queue_test.cc
-  zone/reset_thread_test.cc
+  zone/reset_finish_queue_test.cc
+  zone/reset_finish_thread_test.cc
   zone/space_account_test.cc
   zone/spread_test.cc
   zone/zone_failure_test.cc

@@ -14,7 +14,6 @@ std::string_view LockRankName(LockRank rank) {
     case LockRank::kMappedFile: return "kMappedFile";
     case LockRank::kMountSlot: return "kMountSlot";
     case LockRank::kPlainFile: return "kPlainFile";
-    case LockRank::kMover: return "kMover";
     case LockRank::kCounters: return "kCounters";
     case LockRank::kCatalog: return "kCatalog";
     case LockRank::kOpenFiles: return "kOpenFiles";

@@ -45,8 +45,8 @@ TEST_F(LockOrderDeathTest, LocksAfterATryLockAreCheckedAgainstIt) {
   Mutex file(LockRank::kPlainFile);
   const MutexLock held(catalog);
   if (!file.TryLock()) FAIL() << "the mutex is free";
-  Mutex mover(LockRank::kMover);
-  EXPECT_DEATH(MutexLock lock(mover), "locks one of rank kMover");
+  Mutex slot(LockRank::kMountSlot);
+  EXPECT_DEATH(MutexLock lock(slot), "locks one of rank kMountSlot");
   file.Unlock();
 }
 

@@ -14,7 +14,6 @@ enum class LockRank : std::uint8_t {
   kMappedFile,
   kMountSlot,
   kPlainFile,
-  kMover,
   kCounters,
   kCatalog,
   kOpenFiles,

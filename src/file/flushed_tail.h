@@ -3,7 +3,8 @@
 //
 // Invariants
 //   the content of the last Keep or Extend survives a kill at any instruction, until the next Keep, Extend, Cut or
-//   Clear the zones of the recorded extents are pinned
+//   Clear
+//   the zones of the recorded extents are pinned
 //   end() is never beyond the end of the file
 //
 // Threads: not thread-safe; the file locks.

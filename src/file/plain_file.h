@@ -3,7 +3,7 @@
 //
 //   0 ........ committed ........ written, not committed ........ buffered ........ size()
 //
-// The volume's Sync does this, under the catalog's lock on the file, so one Sync at a time:
+// A sync (OpenPlainFile::WriteBack) does this, under the catalog's lock on the file, so one Sync at a time:
 //   auto p = file.Drain();          // pads and writes the tail; p describes the change
 //   log.Commit(SetExtents{p...}, {.data_since = p.data_since});
 //   file.MarkCommitted(p);          // only after success; after a failure the next Drain repeats the change
@@ -79,7 +79,6 @@ class PlainFile {
 
   // Sets the lifetime for later device writes.
   void SetLifetime(Lifetime lifetime) EXCLUDES(mutex_);
-  Lifetime lifetime() const { return lifetime_.load(std::memory_order_relaxed); }
 
   // Copies the bytes into the buffer and writes full buffers to the device. Large aligned appends are written without a
   // copy, except their last block, because direct writers write it again. If `crc` is given and is not the checksum of
@@ -131,7 +130,7 @@ class PlainFile {
   // Shortens request.into to the bytes read.
   void ReadMany(std::span<ReadRequest> requests, ReadSource source = ReadSource::kDevice) const
       EXCLUDES(mutex_);
-  // Starts a Read. The result may outlive the file, not `deps`.
+  // Starts a Read. The result must not outlive the file.
   [[nodiscard]] std::unique_ptr<PendingRead> StartRead(std::uint64_t offset, ByteSpan into,
                                                        ReadSource source) const EXCLUDES(mutex_);
   // About the bytes on the device.

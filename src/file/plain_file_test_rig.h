@@ -30,7 +30,7 @@ class PlainFileRig {
             .buffer_bytes = buffer_bytes_};
   }
 
-  // Does the volume's Sync. If `lose`, the commit fails.
+  // A sync, as OpenPlainFile does it. If `lose`, the commit fails.
   Status Sync(bool lose = false) {
     MutexLock lock(sync_mutex_);
     ZENFS_ASSIGN_OR_RETURN(PlainFile::Drained drained, file->Drain());

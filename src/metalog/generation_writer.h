@@ -3,8 +3,8 @@
 // whole chain. docs/formats/metadata-log.md describes their order.
 //
 // Invariants
-//   - The next frame goes to position(). A failed write does not move it; the place is not written again. So the zones of a
-//     pair differ at most in the frame behind position().
+//   - The next frame goes to position_. A failed write does not move it; the place is not written again. So the zones of a
+//     pair differ at most in the frame behind position_.
 //   - All zones but those of the last place are full or finished: a generation has one active zone for each copy.
 //   - Sequences of commits rise by one, and no frame exceeds its zone; CheckNextCommit verifies both.
 //
@@ -91,7 +91,6 @@ class GenerationWriter {
   // One of the tail, for messages and as the place from which to look for the next zone.
   ZoneId zone() const { return copies_.back().zone; }
   std::uint64_t zone_capacity() const { return capacity_; }
-  std::uint64_t position() const { return position_; }
   // May be called from any thread.
   std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
   // Lets go of the device, which may be destroyed before this object. Nothing is written afterwards.

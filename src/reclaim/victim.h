@@ -67,8 +67,9 @@ struct LogView {
 //   kLow     these, and full data zones that gain at least half of their capacity
 //   kAhead   zones that are nearly dead, or gain an eighth of their capacity
 //   kUrgent  zones that gain a block; of the log's own device, all
-// and that the need asks for. For kTidy and kLow, the metadata that the move restates must also be at most as much as the copies, or a 64th of the gain. If the
-// headroom is not whole, the victim with the fewest copies comes first, so that an unfinished one is finished first.
+// Only kinds that `need.victims` names are returned. For kTidy and kLow, the metadata that the move restates must also be at most as much
+// as the copies, or a 64th of the gain. If the headroom is not whole, the victim with the fewest copies comes first, so that an
+// unfinished one is finished first.
 //
 // If there is none, the need is urgent and some log zone has garbage: returns the oldest group of log zones whose copies fit
 // and take hardly more room than it returns. Its frames must move before younger frames of the same files can.

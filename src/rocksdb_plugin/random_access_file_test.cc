@@ -93,7 +93,6 @@ class LongFile : public FileHandle {
   std::uint64_t size() const override { return size_; }
   FileId id() const override { return FileId(1); }
   FileShape shape() const override { return FileShape::kPlain; }
-  Lifetime lifetime() const override { return Lifetime::kNone; }
 
   mutable int reads = 0;
 

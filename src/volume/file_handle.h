@@ -77,7 +77,6 @@ class FileHandle {
   virtual std::uint64_t size() const = 0;
   virtual FileId id() const = 0;
   virtual FileShape shape() const = 0;
-  virtual Lifetime lifetime() const = 0;
 };
 
 }  // namespace zenfs

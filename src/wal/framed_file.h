@@ -20,8 +20,8 @@
 //   each byte below size() is in map_ or in buffers_
 //   the bytes below sync_end_ are on stable media: in the log, or in the version of a sync block that was confirmed last
 //
-// Threads: any. No I/O happens while mutex_ is held; only the locks of LogZones and of the zone manager come after it. The
-// thread that has the turn (FramedFileState) releases it during I/O.
+// Threads: any. No I/O happens while mutex_ is held. The locks of LogZones, LogDrain, SyncArea, BufferArea and the zone
+// manager may come after it. The thread that has the turn (FramedFileState) releases it during I/O.
 #pragma once
 
 #include <algorithm>
@@ -327,7 +327,7 @@ class FramedFile {
 // The framed files of a mounted volume, by id. A file is here from its creation (or the mount) until its
 // last name is removed. Open handles keep the file itself after that.
 //
-// Threads: any. mutex_ is a leaf lock; the destructor of a removed file runs without it.
+// Threads: any. No other lock is taken while mutex_ is held; the destructor of a removed file runs without it.
 class LogStore {
  public:
   void Add(std::shared_ptr<FramedFile> file) EXCLUDES(mutex_);

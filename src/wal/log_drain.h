@@ -5,7 +5,7 @@
 // It sleeps while nothing is buffered. If the device has no room, it tries again each second. Other errors: the next caller
 // of the file repairs them or gets them.
 //
-// Threads: any. mutex_ is a leaf lock; files are written without it.
+// Threads: any. No other lock is taken while mutex_ is held; files are written without it.
 #pragma once
 
 #include <atomic>

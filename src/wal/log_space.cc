@@ -11,7 +11,7 @@ LogSpace::LogSpace(const Deps& deps)
       supply_({.zones = deps.zones,
                .log_zones = &zones_,
                .allocations = deps.allocations,
-               .ready_target = deps.reserve_target}),
+               .ready_target = deps.ready_target}),
       writer_({.device = deps.device,
                .zones = deps.zones,
                .log_zones = &zones_,

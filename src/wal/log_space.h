@@ -30,7 +30,7 @@ class LogSpace {
     LogZoneAllocations* allocations = nullptr;
     Uuid volume;
     std::uint64_t epoch = 0;
-    std::uint32_t reserve_target = 1;     // ready zones kept ahead of use
+    std::uint32_t ready_target = 1;       // ready zones kept ahead of use
     std::chrono::seconds space_wait{30};  // how long a write waits for a zone
     WalSending sending = WalSending::kAuto;
     std::uint32_t depth = 16;  // most zone appends in flight

@@ -237,7 +237,7 @@ class LogZones {
   std::uint64_t survival_ GUARDED_BY(mutex_) = 0;
 };
 
-// Commits allocations of log zones. The volume implements this with the metadata log.
+// Commits allocations of log zones. LogZoneAllocator (open/commit_path.h) implements this with the metadata log.
 class LogZoneAllocations {
  public:
   virtual ~LogZoneAllocations() = default;

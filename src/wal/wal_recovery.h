@@ -4,7 +4,8 @@
 //   ReplayLog     record of a file, frames of the file -> places of its bytes, open window, lost bytes
 //   EpochCheck    frames -> are commits of the metadata log lost?
 //
-// A reader beside a writer repeats the first two for what is new (wal/log_tails.h). A mount calls them from ReplayLogs (volume).
+// A reader beside a writer repeats the first two for what is new (wal/log_tails.h). A mount calls them from
+// Recovery::ReplayLogs (volume/mount/recovery.cc).
 //
 // Threads: functions on values, no state; ZoneWindow: one at a time.
 #pragma once

@@ -50,9 +50,9 @@ struct TestJob {
 // functions.
 class WalRig : public LogZoneAllocations {
  public:
-  explicit WalRig(const EmulatorGeometry& geometry, std::uint32_t reserve_target = 1,
+  explicit WalRig(const EmulatorGeometry& geometry, std::uint32_t ready_target = 1,
                   const EmulatorOptions& options = {})
-      : WalRig(CreateMemoryDevice(geometry, options), reserve_target) {}
+      : WalRig(CreateMemoryDevice(geometry, options), ready_target) {}
   ~WalRig() override {
     if (log != nullptr) log->Stop();
   }
@@ -76,7 +76,7 @@ class WalRig : public LogZoneAllocations {
                                                     .allocations = this,
                                                     .volume = volume,
                                                     .epoch = now.epoch() + 1,
-                                                    .reserve_target = reserve_target_,
+                                                    .ready_target = ready_target_,
                                                     .space_wait = std::chrono::seconds(30),
                                                     .sending = sending,
                                                     .depth = depth,
@@ -281,8 +281,8 @@ class WalRig : public LogZoneAllocations {
   std::uint64_t Count(FaultyDevice::Command command) const { return device.count(command); }
 
  private:
-  WalRig(std::unique_ptr<EmulatorDevice> made, std::uint32_t reserve_target)
-      : emulator(*made), device(std::move(made)), reserve_target_(reserve_target) {}
+  WalRig(std::unique_ptr<EmulatorDevice> made, std::uint32_t ready_target)
+      : emulator(*made), device(std::move(made)), ready_target_(ready_target) {}
 
  public:
   EmulatorDevice& emulator;
@@ -301,7 +301,7 @@ class WalRig : public LogZoneAllocations {
   std::unique_ptr<LogSpace> log;
 
  private:
-  const std::uint32_t reserve_target_;
+  const std::uint32_t ready_target_;
   std::atomic<std::uint64_t> next_id_ = 100;
   Mutex allocations_mutex_;  // before mutex_
   mutable Mutex mutex_;      // before the zone manager's

@@ -17,7 +17,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "zone/reset_queue.h"
+#include "zone/reset_finish_queue.h"
 #include "zone/space_account.h"
 #include "zone/zone_allocation.h"
 #include "zone/zone_states.h"

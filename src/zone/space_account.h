@@ -63,8 +63,8 @@ struct SpaceReport {
 // Units: zones.
 class EmptyZones {
  public:
-  // All other log zones may be full of frames that the mount recovers, and it must write those of sync blocks, and those that a
-  // dead process flushed.
+  // All other log zones may be full of frames that the mount recovers, and it must write those of sync blocks
+  // (volume/mount/recovery.h).
   static constexpr std::size_t kSpareForMount = 1;
 
   struct LogShare {

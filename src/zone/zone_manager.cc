@@ -352,9 +352,4 @@ std::vector<std::string> ZoneManager::Check() const {
   return pool_.Check();
 }
 
-std::uint64_t ZoneManager::table_visits() const {
-  MutexLock lock(mutex_);
-  return pool_.table().visits();
-}
-
 }  // namespace zenfs

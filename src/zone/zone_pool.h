@@ -40,7 +40,7 @@
 #include "model/lifetime.h"
 #include "zone/placement.h"
 #include "zone/reclaim_demand.h"
-#include "zone/reset_queue.h"
+#include "zone/reset_finish_queue.h"
 #include "zone/space_account.h"
 #include "zone/zone_allocation.h"
 #include "zone/zone_limits.h"

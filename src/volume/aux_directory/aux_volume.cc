@@ -90,7 +90,6 @@ class AuxFile final : public FileHandle {
   }
   FileId id() const override { return id_; }
   FileShape shape() const override { return FileShape::kFramed; }
-  Lifetime lifetime() const override { return Lifetime::kNotSet; }
 
  private:
   Status CheckWritable() const {

@@ -45,7 +45,6 @@ class VolumeHandle final : public FileHandle {
   std::uint64_t size() const override { return file_->size(); }
   FileId id() const override { return file_->id; }
   FileShape shape() const override { return file_->shape; }
-  Lifetime lifetime() const override { return file_->lifetime; }
 
  private:
   // Enters the volume if this handle may write.

@@ -112,17 +112,17 @@ class Recovery {
  private:
   [[nodiscard]] Status CheckOptions() const;
   [[nodiscard]] Status ReplayMetadata();
-  [[nodiscard]] Status OpenOrphanedBuffers();
+  [[nodiscard]] Status OpenBuffers();
   [[nodiscard]] Status CountZones();
   [[nodiscard]] Status ReplayLogs();
   [[nodiscard]] Status MakeParts();
   // Steps 6 to 9.
-  [[nodiscard]] Status BeginEpoch();
+  [[nodiscard]] Status BeginNewEpoch();
   [[nodiscard]] Status RecoverSyncBlocks();
   [[nodiscard]] Status MoveSyncBlocks();
   [[nodiscard]] Status MoveSyncBlock(FileId owner, Piece& piece, ReplayedLog& replayed);
-  std::vector<Edit> SealEdits() const;
   [[nodiscard]] Status CommitMount(const PairRenewal& renewal);
+  std::vector<Edit> SealEdits() const;
   void OpenLogs();
   [[nodiscard]] Status SyncTakenOver(VolumeParts& parts);
 
@@ -156,11 +156,11 @@ class Recovery {
 Status Recovery::MakeMount() {
   ZENFS_RETURN_IF_ERROR(CheckOptions());
   ZENFS_RETURN_IF_ERROR(ReplayMetadata());
-  ZENFS_RETURN_IF_ERROR(OpenOrphanedBuffers());
+  ZENFS_RETURN_IF_ERROR(OpenBuffers());
   ZENFS_RETURN_IF_ERROR(CountZones());
   ZENFS_RETURN_IF_ERROR(ReplayLogs());
   ZENFS_RETURN_IF_ERROR(MakeParts());
-  if (const Status begun = BeginEpoch(); !begun.ok()) {
+  if (const Status begun = BeginNewEpoch(); !begun.ok()) {
     parts_->Abandon();
     return begun;
   }
@@ -203,7 +203,7 @@ Status Recovery::ReplayMetadata() {
 
 // --- 2: the buffers of a dead process ---
 
-Status Recovery::OpenOrphanedBuffers() {
+Status Recovery::OpenBuffers() {
   ZENFS_RETURN_IF_ERROR(orphans_.Open(state()));
   ZENFS_ASSIGN_OR_RETURN(extended_, orphans_.CommitExtents(*metalog_, state(), known()));
   return {};
@@ -386,7 +386,6 @@ Status Recovery::MakeParts() {
                                                            .zones = std::move(zones_),
                                                            .buffers = std::move(buffers),
                                                            .trace = std::move(trace),
-                                                           .log_reserve_target = 1,
                                                            .sync_blocks = plan_.sync_zone,
                                                            .spread = spread},
                                          committed);
@@ -442,7 +441,7 @@ std::optional<std::uint32_t> Recovery::UserOfBuffers() const {
 
 // --- 6 to 9: the new epoch ---
 
-Status Recovery::BeginEpoch() {
+Status Recovery::BeginNewEpoch() {
   for (const auto& [id, zone] : state().log_zones()) parts_->log.Adopt(zone, report_[id.value]);
   ZENFS_RETURN_IF_ERROR(RecoverSyncBlocks());
   ZENFS_RETURN_IF_ERROR(orphans_.TakeOver(state(), logs_, *parts_->buffers));
@@ -594,7 +593,7 @@ Status Recovery::CommitMount(const PairRenewal& renewal) {
   ZENFS_ASSERT(parts_->epoch == state().epoch() + 1);
   std::vector<Edit> edits = SealEdits();
   if (auto key = renewal.edit()) edits.push_back(*std::move(key));
-  edits.push_back(zenfs::BeginEpoch{parts_->epoch});
+  edits.push_back(BeginEpoch{parts_->epoch});
   edits.push_back(RaiseCounters{state().next_id() + IdAllocator::kBatch, state().next_generation()});
   if (!orphans_.needs_old_buffers()) {
     if (auto name = parts_->buffers->Name(state().buffer_place())) edits.push_back(*std::move(name));

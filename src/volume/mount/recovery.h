@@ -16,7 +16,8 @@
 // before it. No zone is reset before that commit, because until then the replayed commits may also be only in the cache. If
 // there are sync blocks, a commit of step 6 takes that place, and the zones of all found frames are pinned.
 //
-// A mount needs no room on the device: steps 2 and 8 write to the metadata log only. If the process is killed before step 8, the
+// Without sync blocks a mount needs no room on the device: steps 2 and 8 write to the metadata log only. Step 6 takes the spare zone
+// (EmptyZones::kSpareForMount), and reclaim runs for it. If the process is killed before step 8, the
 // next mount finds the old buffers, and frames of sync blocks in one or both places. If it is killed later, the next mount finds
 // the new buffers.
 #pragma once

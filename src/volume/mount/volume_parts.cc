@@ -78,7 +78,6 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
            .allocations = &log_zones,
            .volume = device.superblock.seed,
            .epoch = epoch,
-           .reserve_target = base.log_reserve_target,
            .space_wait = device.options.space_wait,
            .sending = device.options.wal,
            .depth = device.options.wal_depth,
@@ -129,7 +128,7 @@ VolumeParts::VolumeParts(MountedDevice& mounted, Base base, const State& state)
              .metrics = device.metrics,
              .trace = trace.get()},
             state.next_id()) {
-  ZENFS_ASSERT(base.log_reserve_target > 0 && base.spread > 0);
+  ZENFS_ASSERT(base.spread > 0);
   metalog->SetSink(&effects);
   zones->SetReaders(buffers.get());
 }

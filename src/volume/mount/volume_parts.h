@@ -1,7 +1,8 @@
 // The parts of a read-write mount, in the order of their construction: the device, and what uses it. A table of contents.
 //
-// Each part uses only the parts above it, so no part refers to an unfinished one or outlives one that it uses. No part knows
-// these structs.
+// Each part uses only the parts above it, so no part refers to an unfinished one or outlives one that it uses. Two get a reference to a
+// later one when all are complete: the metadata log to `effects`, and the zone manager to `buffers`. StopMoving and Metalog::Stop end
+// these calls. No part knows these structs.
 #pragma once
 
 #include <memory>
@@ -59,7 +60,6 @@ struct VolumeParts {
     std::unique_ptr<ZoneManager> zones;
     std::unique_ptr<AppendBuffers> buffers;
     std::unique_ptr<TraceRecorder> trace;  // null: nothing is recorded
-    std::uint32_t log_reserve_target = 0;  // LogSpace::Deps::reserve_target
     bool sync_blocks = false;              // the device has a slot for a sync zone
     std::uint32_t spread = 1;              // over how many zones a file is spread (zone/spread.h)
   };

@@ -58,7 +58,6 @@ class ReaderHandle final : public FileHandle {
   std::uint64_t size() const override;
   FileId id() const override { return id_; }
   FileShape shape() const override { return Held()->record->shape; }
-  Lifetime lifetime() const override { return Held()->record->lifetime; }
 
  private:
   std::shared_ptr<const LiveFile> Held() const EXCLUDES(mutex_);

@@ -93,7 +93,7 @@ MUTATIONS = (
     Mutation("ids-reused", "an id is never used again", "src/volume/mount/namespace.h",
              "return FileId(next_++);", "return FileId(limit_ - kBatch + next_++ % 24);"),
     Mutation("epoch-not-begun", "frames of a mount are told from those before it", "src/volume/mount/volume_parts.cc",
-             ".epoch = epoch,\n           .reserve_target", ".epoch = epoch - 1,\n           .reserve_target"),
+             ".epoch = epoch,\n           .space_wait", ".epoch = epoch - 1,\n           .space_wait"),
     Mutation("rename-in-two-commits", "a rename over a file is one commit", "src/volume/mount/namespace.cc",
              "  if (!same) edits.push_back(RenameEntry{from.parent, from.name, to.parent, to.name});",
              "  if (!same && to.kind == Entry::Kind::kFile && !to.pending)\n"

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/sync_point.h"
-#include "zone/reset_queue.h"
+#include "zone/reset_finish_queue.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {

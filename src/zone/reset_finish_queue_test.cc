@@ -1,4 +1,4 @@
-#include "zone/reset_queue.h"
+#include "zone/reset_finish_queue.h"
 
 #include <gtest/gtest.h>
 
