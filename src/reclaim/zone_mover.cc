@@ -253,7 +253,7 @@ bool ZoneMover::RetryPending() {
   for (const FileId id : pending) {
     const Result<Locked> locked = TryLock(id);
     const bool done = locked && (locked->record == nullptr || Notify(id, locked->record->extents));
-    if (!done) AddPending(id);
+    if (!done && deps_.catalog.FindFile(id) != nullptr) AddPending(id);
   }
   MutexLock lock(mutex_);
   return !pending_.empty();

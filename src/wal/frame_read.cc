@@ -178,7 +178,8 @@ Result<FrameHeader> ReadSyncBlock(ZonedDevice& device, const FrameSeed& seed, Fi
   ZENFS_ASSIGN_OR_RETURN(const std::optional<FrameHeader> header,
                          ReadFrameOf(device, seed, owner, piece, at, buffer));
   if (header && header->file_offset <= piece.file_offset &&
-      header->file_offset + header->payload_bytes >= piece.end())
+      header->file_offset + header->payload_bytes >= piece.end() &&
+      header->stable_sequence < header->sequence)
     return *header;
   return Fail(Code::kBusy, fmt::format("frame {} of file {} is no longer in its sync block at byte {}",
                                        piece.sequence, owner.value, at.value));

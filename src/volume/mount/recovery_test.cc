@@ -75,6 +75,37 @@ INSTANTIATE_TEST_SUITE_P(Of, MountFaultTest,
                            }
                          });
 
+// The metadata has lost a truncation, as after damage and a repair: a frame that was written behind it lies below the end that the
+// record of the file has.
+TEST_F(VolumeFaultTest, AFrameBelowTheRecordedEndAddsNothing) {
+  const std::string text = std::string(5000, 'a');
+  Put("1.log", text);
+  ASSERT_TRUE(IsOk(volume_->Unmount()));
+  MountFaulty();
+  const auto log = volume_->OpenForAppend("1.log", false);
+  ASSERT_TRUE(IsOk(log));
+  ASSERT_TRUE(IsOk((*log)->Truncate(1000)));
+  ASSERT_TRUE(IsOk((*log)->Append(AsBytes(std::string(100, 'b')))));
+  ASSERT_TRUE(IsOk((*log)->Sync()));
+  Die();
+  ASSERT_TRUE(IsOk(CommitDirectly(*device_, [&](const State& state) {
+    std::vector<Edit> edits;
+    for (const auto& [id, record] : state.files()) {
+      if (record->shape != FileShape::kFramed || record->size != 1000) continue;
+      SealLog seal{
+          .id = id, .windows = record->windows, .next_sequence = record->next_sequence, .size = 5000};
+      seal.windows.back().end = 5000;
+      edits.push_back(std::move(seal));
+    }
+    EXPECT_EQ(edits.size(), 1u);
+    return edits;
+  })));
+  MountFaulty();
+  const auto found = GetFile(*volume_, "1.log");
+  EXPECT_TRUE(!found || found->size() == 5000u);
+  EXPECT_TRUE(IsOk(volume_->Unlink("1.log")));
+}
+
 }  // namespace
 }  // namespace zenfs
 
