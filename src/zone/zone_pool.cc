@@ -461,7 +461,9 @@ std::vector<std::string> ZonePool::Check() const {
     expect(z.phase != ZonePhase::kActive || !z.for_log || setup_.read_only,
            "zone {} is the log's, but data writes it", i);
     expect(z.written <= z.capacity, "zone {} is written beyond its capacity", i);
-    expect(!z.writer || z.holds_slot, "zone {} has a writer and no slot", i);
+    expect(!z.writer || z.phase == ZonePhase::kActive || z.phase == ZonePhase::kFull ||
+               z.phase == ZonePhase::kRetired || z.phase == ZonePhase::kUnusable,
+           "zone {} has a writer and is {}", i, PhaseName(z.phase));
     expect(z.pins != 0 || z.uncommitted == 0, "zone {} has uncommitted bytes and no pin", i);
   }
   expect(count.active == active_.size(), "the list of active zones contains a zone twice");

@@ -13,7 +13,7 @@
 //   read-only
 //   a zone holds a slot only if it is active, its reset or finish is queued or running, or it came from the log
 //   a zone in phase kDead has a reset queued or running
-//   a zone has at most one writer; a writer's zone holds a slot
+//   a zone has at most one writer; its zone is active, or filled or retired by it, and no reset of it is queued
 //   the sums of the parts agree with the table
 //   uncommitted bytes are 0 while a zone has no pin
 //   a reset is queued only for an unused zone, and begun only if the zone is still unused; a zone whose live count was wrong is never
