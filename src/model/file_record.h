@@ -62,6 +62,15 @@ struct FileRecord {
   std::uint64_t next_sequence = 1;  // framed: first sequence of the open window
 
   std::uint64_t ExtentsEnd() const { return extents.empty() ? 0 : extents.back().end(); }
+  // Replaces the windows. Those without bytes are left out: extents that are added later would lie behind them.
+  void SetWindows(const std::vector<LogWindow>& sealed) {
+    windows.clear();
+    std::uint64_t end = ExtentsEnd();
+    for (const LogWindow& window : sealed) {
+      if (window.end != end) windows.push_back(window);
+      end = window.end;
+    }
+  }
   // Index of the extent that contains `offset`, or extents.size() if none does. O(log n).
   std::size_t FindExtent(std::uint64_t offset) const {
     const auto behind = std::ranges::upper_bound(extents, offset, {}, &Extent::file_offset);

@@ -400,12 +400,7 @@ Status State::Applier::operator()(const SealLog& edit) {
   }
   ZENFS_RETURN_IF_ERROR(CheckWindows(edit.windows, state_.epoch_, edit.next_sequence));
   file->shape = FileShape::kFramed;
-  file->windows.clear();
-  std::uint64_t end = file->ExtentsEnd();
-  for (const LogWindow& window : edit.windows) {
-    if (window.end != end) file->windows.push_back(window);
-    end = window.end;
-  }
+  file->SetWindows(edit.windows);
   file->next_sequence = edit.next_sequence;
   file->size = edit.size;
   file->mtime_seconds = edit.mtime_seconds;

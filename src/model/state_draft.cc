@@ -135,7 +135,7 @@ struct StateDraft::Applier {
   std::string operator()(const SealLog& edit) {
     FileRecord& file = File(edit.id);
     file.shape = FileShape::kFramed;
-    file.windows = edit.windows;
+    file.SetWindows(edit.windows);
     file.next_sequence = std::max(file.next_sequence, edit.next_sequence);
     file.size = edit.size;
     file.mtime_seconds = edit.mtime_seconds;

@@ -77,6 +77,21 @@ TEST(StateDraft, EditsOfOneFileTakeATimeInProportion) {
   EXPECT_EQ(draft.files.at(FileId(7)).extents.size(), 2u);
 }
 
+TEST(StateDraft, ExtentsOfALogWhoseOnlyWindowHasNoBytesBecomeAState) {
+  StateDraft draft;
+  draft.Apply(CreateFile{.id = FileId(7), .shape = FileShape::kFramed});
+  draft.Apply(LinkFile{kRootDirectory, "log", FileId(7)});
+  draft.Apply(SealLog{
+      .id = FileId(7), .windows = {{.first_sequence = 1, .last_sequence = 5, .end = 0}}, .next_sequence = 6});
+  draft.Apply(SetExtents{.id = FileId(7),
+                         .from_offset = 0,
+                         .extents = {{.file_offset = 0, .place = DeviceOffset(1 << 20), .length = 4096}},
+                         .size = 4096});
+  const Result<State> state = draft.ToState();
+  ASSERT_TRUE(state.has_value()) << state.error().ToString();
+  EXPECT_EQ(state->FindFile(FileId(7))->size, 4096u);
+}
+
 TEST(StateDraft, OnlyExtentsBeforeOthersAreLeftOut) {
   StateDraft draft;
   const auto at = [](std::uint64_t offset) {
