@@ -115,7 +115,8 @@ class FrameWriter {
   std::uint64_t reserve_waits() const { return reserve_waits_.load(std::memory_order_relaxed); }
   std::uint64_t payload_bytes() const { return payload_bytes_.load(std::memory_order_relaxed); }
   std::uint64_t padding_bytes() const { return padding_bytes_.load(std::memory_order_relaxed); }
-  SendChoice::State sending() const { return choice_.state(); }
+  // Without the lock: SendChoice::state() reads only atomics.
+  SendChoice::State sending() const NO_THREAD_SAFETY_ANALYSIS { return choice_.state(); }
 
  private:
   // A job in the queue. It is on the caller's stack.
@@ -230,7 +231,7 @@ class FrameWriter {
   bool leading_ GUARDED_BY(mutex_) = false;
   std::uint32_t appending_ GUARDED_BY(mutex_) = 0;  // appends in flight; 0 while leading_
   AppendPlaces places_ GUARDED_BY(mutex_);
-  SendChoice choice_;  // under mutex_, except for state()
+  SendChoice choice_ GUARDED_BY(mutex_);
 
   // The leader uses these without the lock. They keep their memory from one leader to the next.
   std::vector<Queued*> jobs_;
