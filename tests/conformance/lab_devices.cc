@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "backend_under_test.h"
-#include "backends/block/block_device.h"
+#include "backends/block/open_block_device.h"
 #include "backends/device_uri.h"
 #include "backends/open_device.h"
 #include "device/checked_device.h"
@@ -74,10 +74,10 @@ BackendUnderTest Lab(const std::string& name, const std::string& kind, const Ope
           .refuses_idle_commands = !IsScsi()};
 }
 
-Opener BlockBy(BlockOptions options) {
-  return [options](const DeviceUri& uri, OpenMode mode) -> Result<std::unique_ptr<ZonedDevice>> {
-    ZENFS_ASSIGN_OR_RETURN(auto device, OpenBlockDevice(uri.target, mode, options));
-    return CheckDevice(std::move(device));
+Opener BlockBy(decltype(&OpenControl) control, BlockOptions options = {}) {
+  return [control, options](const DeviceUri& uri, OpenMode mode) -> Result<std::unique_ptr<ZonedDevice>> {
+    ZENFS_ASSIGN_OR_RETURN(OpenedBlock opened, OpenBlockParts(uri.target, mode, options, control));
+    return CheckDevice(std::make_unique<BlockDevice>(std::move(opened.parts)));
   };
 }
 
@@ -95,10 +95,9 @@ std::vector<BackendUnderTest> LabBackends() {
   const char* plain = std::getenv("ZENFS_LAB_PLAIN");
   const std::string named = plain == nullptr ? "" : plain;
   if (named.starts_with("dev:")) {
-    using enum BlockOptions::ZoneCommands;
-    return {Lab("BlockByLibzbd", "dev", BlockBy({.zone_commands = kLibzbd})),
-            Lab("BlockByIoctl", "dev", BlockBy({.zone_commands = kIoctl})),
-            Lab("BlockWithoutRing", "dev", BlockBy({.zone_commands = kIoctl, .io_uring = false})),
+    return {Lab("BlockByLibzbd", "dev", BlockBy(OpenByLibzbd)),
+            Lab("BlockByIoctl", "dev", BlockBy(OpenByIoctl)),
+            Lab("BlockWithoutRing", "dev", BlockBy(OpenByIoctl, {.io_uring = false})),
             Lab("BlockWithCommands", "dev", ByUri({})),
             Lab("BlockWithCommandsWithoutRing", "dev", ByUri({{"io", "plain"}}))};
   }

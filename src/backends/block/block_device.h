@@ -26,9 +26,7 @@
 namespace zenfs {
 
 struct BlockOptions {
-  enum class ZoneCommands { kDefault, kLibzbd, kIoctl };
-  ZoneCommands zone_commands = ZoneCommands::kDefault;  // kDefault: libzbd if built in
-  bool io_uring = true;                                 // false: only preadv2 and pwritev2
+  bool io_uring = true;  // false: only preadv2 and pwritev2
   bool commands = true;  // false: no NVMe commands beside the kernel's calls (nvme/nvme_device.h)
 };
 
@@ -42,7 +40,7 @@ struct BlockOptions {
 //
 // Errors: kNotFound: no such device. kInvalidArgument: not a block device, a partition, not zoned,
 // host-aware, or a scheduler that does not keep writes in order (the text has the fix). kBusy: in
-// use. kPermission. kNotSupported: libzbd was requested and is not built in.
+// use. kPermission.
 [[nodiscard]] Result<std::unique_ptr<ZonedDevice>> OpenBlockDevice(const std::string& node, OpenMode mode,
                                                                    const BlockOptions& options);
 

@@ -86,29 +86,6 @@ Result<BlockFacts> FactsOf(const std::string& path) {
   return ReadBlockFacts(node.st_rdev);
 }
 
-std::unique_ptr<ZoneControl> TryControl(const std::string& path, int flags, BlockOptions::ZoneCommands wish) {
-  using enum BlockOptions::ZoneCommands;
-  if (wish != kIoctl) {
-    auto control = OpenByLibzbd(path, flags);
-    // libzbd does not accept a node with another name than in sysfs, as under /dev/mapper without
-    // udev.
-    const bool unknown = errno == ENOTSUP || errno == ENOENT || errno == ENXIO;
-    if (control != nullptr || wish == kLibzbd || !unknown) return control;
-  }
-  return OpenByIoctl(path, flags);  // the same commands, without the library
-}
-
-// Returns null and sets errno on failure.
-std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags,
-                                         BlockOptions::ZoneCommands wish) {
-  std::unique_ptr<ZoneControl> control;
-  errno = RetryWhileBusy(EBUSY, [&] {
-    control = TryControl(path, flags, wish);
-    return control != nullptr ? 0 : errno;
-  });
-  return control;
-}
-
 }  // namespace
 
 std::vector<OptionText> BlockOptionTexts() { return TextsOf(kOptions); }
@@ -191,7 +168,16 @@ Result<Geometry> CheckedGeometry(const std::string& path, const BlockFacts& fact
                   .volatile_cache = facts.volatile_cache};
 }
 
-Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const BlockOptions& options) {
+std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags) {
+  auto control = OpenByLibzbd(path, flags);
+  // libzbd does not accept a node with another name than in sysfs, as under /dev/mapper without udev.
+  const bool unknown = errno == ENOTSUP || errno == ENOENT || errno == ENXIO;
+  if (control != nullptr || !unknown) return control;
+  return OpenByIoctl(path, flags);  // the same commands, without the library
+}
+
+Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const BlockOptions& options,
+                                   decltype(&OpenControl) control) {
   const std::string path = BlockNodePath(node);
   ZENFS_ASSIGN_OR_RETURN(const BlockFacts facts, FactsOf(path));
   ZENFS_RETURN_IF_ERROR(CheckModel(path, facts));
@@ -204,7 +190,10 @@ Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const
   }
   const int flags = (exclusive ? O_RDWR | O_EXCL : O_RDONLY) | O_DIRECT | O_CLOEXEC;
   BlockDevice::Parts parts;
-  parts.control = OpenControl(path, flags, options.zone_commands);
+  errno = RetryWhileBusy(EBUSY, [&] {
+    parts.control = control(path, flags);
+    return parts.control != nullptr ? 0 : errno;
+  });
   if (parts.control == nullptr) return Fail(OpenError(errno, path, facts, mode).error());
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ReportedZone> zones,
                          ReportZones(*parts.control, path, facts.zone_size, ZoneId(0), facts.zone_count));

@@ -17,8 +17,12 @@ struct OpenedBlock {
   BlockFacts facts;
   BlockDevice::Parts parts;
 };
+// By libzbd, or by ioctl if libzbd can't be used for the node. Returns nullptr and sets errno on failure.
+[[nodiscard]] std::unique_ptr<ZoneControl> OpenControl(const std::string& path, int flags);
+// `control` opens the node: OpenControl, or one of the two ways for tests (block/zone_control.h).
 [[nodiscard]] Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode,
-                                                 const BlockOptions& options);
+                                                 const BlockOptions& options,
+                                                 decltype(&OpenControl) control = OpenControl);
 
 // kInvalidArgument unless the device is a whole host-managed disk: only those enforce the rules that the layers above rely
 // on.
