@@ -221,7 +221,7 @@ Status BlockDevice::SettleCopy(DeviceOffset from, DeviceOffset to, std::uint64_t
 }
 
 Status BlockDevice::Reset(ZoneId zone) {
-  Status status = Manage(&ZoneControl::Reset, "reset", zone);
+  Status status = Manage(ZoneControl::Command::kReset, "reset", zone);
   if (!status.ok()) return status;
   parts_.zones->SetPointer(zone, 0);
   parts_.zones->SetByCommands(zone, false);
@@ -230,19 +230,19 @@ Status BlockDevice::Reset(ZoneId zone) {
 }
 
 Status BlockDevice::Finish(ZoneId zone) {
-  ZENFS_RETURN_IF_ERROR(Manage(&ZoneControl::Finish, "finish", zone));
+  ZENFS_RETURN_IF_ERROR(Manage(ZoneControl::Command::kFinish, "finish", zone));
   parts_.zones->SetRandomArea(zone, false);
   return {};
 }
 
-Status BlockDevice::Open(ZoneId zone) { return Manage(&ZoneControl::Open, "open", zone); }
+Status BlockDevice::Open(ZoneId zone) { return Manage(ZoneControl::Command::kOpen, "open", zone); }
 
-Status BlockDevice::Close(ZoneId zone) { return Manage(&ZoneControl::Close, "close", zone); }
+Status BlockDevice::Close(ZoneId zone) { return Manage(ZoneControl::Command::kClose, "close", zone); }
 
-Status BlockDevice::Manage(Command command, std::string_view what, ZoneId zone) {
+Status BlockDevice::Manage(ZoneControl::Command command, std::string_view what, ZoneId zone) {
   ZENFS_RETURN_IF_ERROR(CheckManaged(what, zone));
   const std::uint64_t start = geometry().ZoneStart(zone).value;
-  return SettleManaged(what, zone, (parts_.control.get()->*command)(start, parts_.zones->length(zone)));
+  return SettleManaged(what, zone, parts_.control->Send(command, start, parts_.zones->length(zone)));
 }
 
 Status BlockDevice::CheckManaged(std::string_view what, ZoneId zone) const {

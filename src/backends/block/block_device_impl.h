@@ -168,8 +168,6 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
   std::unique_ptr<IoQueue> CreateQueue(std::size_t depth) override;
 
  private:
-  using Command = CommandResult (ZoneControl::*)(std::uint64_t start, std::uint64_t length);
-
   Result<IoPlace> Place(const IoRequest& request) override;
   Status Settle(const IoRequest& request, const IoOutcome& outcome) override;
   Result<IoPlace> PlaceCached(DeviceOffset offset, std::uint64_t length) override;
@@ -185,7 +183,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
   // Whether a read ends in its zone.
   Status CheckReadEnd(DeviceOffset offset, std::uint64_t length) const;
   Status CheckWrite(DeviceOffset offset, std::span<const ByteView> pieces, std::uint64_t length) const;
-  Status Manage(Command command, std::string_view what, ZoneId zone);
+  Status Manage(ZoneControl::Command command, std::string_view what, ZoneId zone);
   Status CheckManaged(std::string_view what, ZoneId zone) const;
   Status SettleManaged(std::string_view what, ZoneId zone, const CommandResult& result);
   // Of a zone with a random write area, where a write does not say where the write pointer is.

@@ -56,17 +56,9 @@ class FakeControl final : public ZoneControl {
     count = 1;
     return {};
   }
-  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
-    return Note("reset", start, length);
-  }
-  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
-    return Note("finish", start, length);
-  }
-  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
-    return Note("open", start, length);
-  }
-  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
-    return Note("close", start, length);
+  CommandResult Send(Command command, std::uint64_t start, std::uint64_t length) override {
+    static constexpr const char* kNames[] = {"reset", "finish", "open", "close"};
+    return Note(kNames[static_cast<std::size_t>(command)], start, length);
   }
   CommandResult OpenRandom(std::uint64_t start) override { return Note("open random", start, 0); }
   CommandResult CommitRandom(std::uint64_t to) override { return Note("commit", to, 0); }

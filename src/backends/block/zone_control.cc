@@ -110,25 +110,14 @@ class IoctlZoneControl final : public ZoneControl {
     return {};
   }
 
-  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
-    return Send(BLKRESETZONE, start, length);
-  }
-  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
-    return Send(BLKFINISHZONE, start, length);
-  }
-  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
-    return Send(BLKOPENZONE, start, length);
-  }
-  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
-    return Send(BLKCLOSEZONE, start, length);
+  CommandResult Send(Command command, std::uint64_t start, std::uint64_t length) override {
+    static constexpr unsigned long kRequests[] = {BLKRESETZONE, BLKFINISHZONE, BLKOPENZONE, BLKCLOSEZONE};
+    blk_zone_range range{.sector = start / kSector, .nr_sectors = length / kSector};
+    return {.os_errno =
+                ::ioctl(fd_.get(), kRequests[static_cast<std::size_t>(command)], &range) == 0 ? 0 : errno};
   }
 
  private:
-  CommandResult Send(unsigned long command, std::uint64_t start, std::uint64_t length) {
-    blk_zone_range range{.sector = start / kSector, .nr_sectors = length / kSector};
-    return {.os_errno = ::ioctl(fd_.get(), command, &range) == 0 ? 0 : errno};
-  }
-
   const UniqueFd fd_;
 };
 
@@ -192,26 +181,14 @@ class LibzbdZoneControl final : public ZoneControl {
     return {};
   }
 
-  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
-    return Send(ZBD_OP_RESET, start, length);
-  }
-  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
-    return Send(ZBD_OP_FINISH, start, length);
-  }
-  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
-    return Send(ZBD_OP_OPEN, start, length);
-  }
-  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
-    return Send(ZBD_OP_CLOSE, start, length);
+  CommandResult Send(Command command, std::uint64_t start, std::uint64_t length) override {
+    static constexpr zbd_zone_op kOperations[] = {ZBD_OP_RESET, ZBD_OP_FINISH, ZBD_OP_OPEN, ZBD_OP_CLOSE};
+    errno = 0;
+    return {.os_errno = ErrnoOf(zbd_zones_operation(fd_, kOperations[static_cast<std::size_t>(command)],
+                                                    static_cast<off_t>(start), static_cast<off_t>(length)))};
   }
 
  private:
-  CommandResult Send(zbd_zone_op command, std::uint64_t start, std::uint64_t length) {
-    errno = 0;
-    return {.os_errno = ErrnoOf(
-                zbd_zones_operation(fd_, command, static_cast<off_t>(start), static_cast<off_t>(length)))};
-  }
-
   const int fd_;
 };
 

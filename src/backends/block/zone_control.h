@@ -26,6 +26,9 @@ struct ReportedZone {
 
 class ZoneControl {
  public:
+  // The implementations have tables in this order.
+  enum class Command : std::uint8_t { kReset, kFinish, kOpen, kClose };
+
   virtual ~ZoneControl() = default;
 
   // The file descriptor of the block device. Closed with this object.
@@ -35,10 +38,8 @@ class ZoneControl {
   // less than zones.size() at the end of the device, or if the kernel returns its report in parts.
   [[nodiscard]] virtual CommandResult Report(std::uint64_t start, std::span<ReportedZone> zones,
                                              std::size_t& count) = 0;
-  [[nodiscard]] virtual CommandResult Reset(std::uint64_t start, std::uint64_t length) = 0;
-  [[nodiscard]] virtual CommandResult Finish(std::uint64_t start, std::uint64_t length) = 0;
-  [[nodiscard]] virtual CommandResult Open(std::uint64_t start, std::uint64_t length) = 0;
-  [[nodiscard]] virtual CommandResult Close(std::uint64_t start, std::uint64_t length) = 0;
+  // Sends the command to the zone at `start`, which is `length` bytes long.
+  [[nodiscard]] virtual CommandResult Send(Command command, std::uint64_t start, std::uint64_t length) = 0;
   // ZonedDevice::OpenRandom and CommitRandom. The kernel has no call for them.
   [[nodiscard]] virtual CommandResult OpenRandom(std::uint64_t /*start*/) { return {.os_errno = EOPNOTSUPP}; }
   [[nodiscard]] virtual CommandResult CommitRandom(std::uint64_t /*to*/) { return {.os_errno = EOPNOTSUPP}; }

@@ -201,19 +201,18 @@ class NvmeZoneControl final : public ZoneControl {
     return {};
   }
 
-  CommandResult Reset(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_RESET, start); }
-  CommandResult Finish(std::uint64_t start, std::uint64_t) override {
-    return Send(NVME_ZNS_ZSA_FINISH, start);
+  CommandResult Send(Command command, std::uint64_t start, std::uint64_t) override {
+    static constexpr nvme_zns_send_action kActions[] = {NVME_ZNS_ZSA_RESET, NVME_ZNS_ZSA_FINISH,
+                                                        NVME_ZNS_ZSA_OPEN, NVME_ZNS_ZSA_CLOSE};
+    return SendAction(kActions[static_cast<std::size_t>(command)], start);
   }
-  CommandResult Open(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_OPEN, start); }
-  CommandResult Close(std::uint64_t start, std::uint64_t) override { return Send(NVME_ZNS_ZSA_CLOSE, start); }
   CommandResult OpenRandom(std::uint64_t start) override {
     constexpr std::uint8_t kAllocate = 1;  // bit 9 of dword 13
-    return Send(NVME_ZNS_ZSA_OPEN, start, kAllocate);
+    return SendAction(NVME_ZNS_ZSA_OPEN, start, kAllocate);
   }
   // The command takes the last block of the range.
   CommandResult CommitRandom(std::uint64_t to) override {
-    return Send(NVME_ZNS_ZSA_ZRWA_FLUSH, to - namespace_->facts.block_size);
+    return SendAction(NVME_ZNS_ZSA_ZRWA_FLUSH, to - namespace_->facts.block_size);
   }
 
  private:
@@ -234,7 +233,7 @@ class NvmeZoneControl final : public ZoneControl {
                        .random_area = (zone.za & NVME_ZNS_ZA_ZRWAV) != 0});
   }
 
-  CommandResult Send(nvme_zns_send_action action, std::uint64_t start, std::uint8_t option = 0) {
+  CommandResult SendAction(nvme_zns_send_action action, std::uint64_t start, std::uint8_t option = 0) {
     nvme_zns_mgmt_send_args command{};
     command.args_size = sizeof(command);
     command.fd = namespace_->commands.get();
@@ -269,17 +268,8 @@ class SharedZoneControl final : public ZoneControl {
       zones[i].info.random_area = of_drive[i].info.random_area;
     return told;
   }
-  CommandResult Reset(std::uint64_t start, std::uint64_t length) override {
-    return kernel_->Reset(start, length);
-  }
-  CommandResult Finish(std::uint64_t start, std::uint64_t length) override {
-    return kernel_->Finish(start, length);
-  }
-  CommandResult Open(std::uint64_t start, std::uint64_t length) override {
-    return kernel_->Open(start, length);
-  }
-  CommandResult Close(std::uint64_t start, std::uint64_t length) override {
-    return kernel_->Close(start, length);
+  CommandResult Send(Command command, std::uint64_t start, std::uint64_t length) override {
+    return kernel_->Send(command, start, length);
   }
   CommandResult OpenRandom(std::uint64_t start) override { return drive_.OpenRandom(start); }
   CommandResult CommitRandom(std::uint64_t to) override { return drive_.CommitRandom(to); }
