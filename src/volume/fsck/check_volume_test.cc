@@ -4,8 +4,7 @@
 
 #include "testing/bit_rot.h"
 #include "testing/direct_commit.h"
-#include "testing/switched_points.h"
-#include "volume/volume_test_util.h"
+#include "volume/fsck/live_volume_test_rig.h"
 
 namespace zenfs {
 namespace {
@@ -13,27 +12,11 @@ namespace {
 using testing::HasSubstr;
 
 // Checks of a volume that is written during the check.
-class CheckLiveTest : protected SwitchedPoints, public VolumeTest {
+class CheckLiveTest : public LiveVolumeTest {
  protected:
-  // Deletes all files and rewrites the zones, so that no extent is where the check expects it.
-  void ReplaceAll(int round) {
-    for (const std::string& name : Names("")) ASSERT_TRUE(IsOk(volume_->Unlink(name)));
-    for (int i = 0; i < 40; ++i) {
-      Put("filler.sst", std::string(700'000, 'f'));
-      Put("filler.log", std::string(300'000, 'g'));
-    }
-    for (int i = 0; i < 5; ++i) {
-      Put(std::to_string(round * 10 + i) + ".sst", std::string(900'000, 'a'));
-      Put(std::to_string(round * 10 + i) + ".log", std::string(100'000, 'b'));
-    }
-    Remount();  // seals the logs, so that a missing frame is damage
-  }
   Result<CheckReport> CheckWhile(int times) {
-    int round = 0;
-    const During during(*this, [&](std::string_view name) {
-      if (name == "CheckVolume:reported" && round < times) ReplaceAll(++round);
-    });
-    return CheckVolume(*device_, {.read_data = true, .progress = {}});
+    return ReplaceWhile("CheckVolume:reported", times,
+                        [&] { return CheckVolume(*device_, {.read_data = true, .progress = {}}); });
   }
 };
 

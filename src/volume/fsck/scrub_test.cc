@@ -8,7 +8,7 @@
 #include "testing/device_data.h"
 #include "testing/direct_commit.h"
 #include "testing/faulty_device.h"
-#include "testing/switched_points.h"
+#include "volume/fsck/live_volume_test_rig.h"
 #include "volume/fsck/scrub.h"
 #include "volume/volume_test_util.h"
 
@@ -376,40 +376,23 @@ TEST(ScrubManyTest, AFileThatIsDamagedCostsNoCopyOfAllFiles) {
 namespace zenfs {
 namespace {
 
-class ScrubLiveTest : protected SwitchedPoints, public VolumeTest {
+class ScrubLiveTest : public LiveVolumeTest {
  protected:
-  // Deletes all files and rewrites the zones, so that no extent is where the scrub expects it.
-  void ReplaceAll(int round) {
-    for (const std::string& name : Names("")) ASSERT_TRUE(IsOk(volume_->Unlink(name)));
-    for (int i = 0; i < 40; ++i) {
-      Put("filler.sst", std::string(700'000, 'f'));
-      Put("filler.log", std::string(300'000, 'g'));
-    }
-    for (int i = 0; i < 5; ++i) {
-      Put(std::to_string(round * 10 + i) + ".sst", std::string(900'000, 'a'));
-      Put(std::to_string(round * 10 + i) + ".log", std::string(100'000, 'b'));
-    }
-    Remount();
-  }
-  Result<ScrubReport> ScrubWhile(ZonedDevice& device, std::string_view point, int times) {
-    int round = 0;
-    const During during(*this, [&](std::string_view name) {
-      if (name == point && round < times) ReplaceAll(++round);
-    });
-    return ScrubVolume(device, {});
+  Result<ScrubReport> ScrubWhile(std::string_view point, int times) {
+    return ReplaceWhile(point, times, [&] { return ScrubVolume(*device_, {}); });
   }
 };
 
 TEST_F(ScrubLiveTest, WhatIsReplacedWhileTheLogsAreReadIsNotDamage) {
   ReplaceAll(0);
-  const auto report = ScrubWhile(*device_, "ScrubVolume:reported", 2);
+  const auto report = ScrubWhile("ScrubVolume:reported", 2);
   ASSERT_TRUE(IsOk(report));
   EXPECT_TRUE(report->clean()) << report->findings.front().text;
 }
 
 TEST_F(ScrubLiveTest, WhatIsReplacedWhileFilesAreReadIsNotDamage) {
   ReplaceAll(0);
-  const auto report = ScrubWhile(*device_, "FileScrub:read", 3);
+  const auto report = ScrubWhile("FileScrub:read", 3);
   ASSERT_TRUE(IsOk(report));
   EXPECT_TRUE(report->clean()) << report->findings.front().text;
 }
