@@ -15,7 +15,7 @@
 #include "buffers/buffer_area.h"
 #include "metrics/metrics.h"
 #include "open/mount_options.h"
-#include "zone/reset_finish_queue.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs {
 
