@@ -1,10 +1,12 @@
 // The log switch, which is the checkpoint of the metadata: the log moves to a new generation in other zones, which begins with
-// a snapshot of the state. Commits continue in the old generation meanwhile.
+// a snapshot of the state. Commits continue in the old generation meanwhile, and mounts use it until step 4.
 //
 //   1 reset the zones that no complete generation needs; write SwitchBegin to the old zone
 //   2 write superblock and header, flush; write the snapshot of the replica, frozen as of commit S
 //   3 copy the commits after S, in rounds; new commits wait during the last round
-//   4 flush, write SwitchComplete, flush; now the new generation is the current one
+//   4 flush, write SwitchComplete, flush; now the new generation is the current one and takes the commits
+//
+// The next log switch may reset the zones of the old generation.
 //
 // Metalog::Checkpoint (checkpoint.cc) does this. LogSwitch is the log switch as the other threads see it: whether one runs, and
 // how it ended.

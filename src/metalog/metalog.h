@@ -3,13 +3,8 @@
 // The superblock lists the zones of the log. This class keeps rules 1 to 4 of docs/internals/architecture.md.
 // docs/formats/metadata-log.md describes the bytes.
 //
-// A log switch, which is the checkpoint of the metadata, from generation g to g+1:
-//
-//   begins                 -> [header g+1][snapshot as of commit S][commits after S]; mounts still use generation g
-//   SwitchComplete durable -> g+1 is current and takes the commits; the next log switch may reset the zones of g
-//
 // Sources: metalog.cc makes, opens and stops a log, after replay.h has read the newest generation. group_commit.cc admits and
-// writes commits. checkpoint.cc runs a log switch.
+// writes commits. checkpoint.cc runs a log switch, the checkpoint of the metadata (metalog/checkpoint.h).
 //
 // Threads: Commit from any thread. The log calls the sink in log order, one call at a time, after the commit is
 // durable and before its Commit returns. The sink must not call the log.
