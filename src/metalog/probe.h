@@ -11,11 +11,15 @@ namespace zenfs {
 
 // Reads the start of the first kMaxMetadataZones zones that are not conventional, until it finds a valid superblock of
 // format 3.
-// Errors: kNotFound if there is none, nor remains of one ("no ZenFS on DEVICE; make one with zenfs mkfs"; without that advice if
-// a zone that may have held metadata is offline); kCorruption if all copies are damaged, or if only other remains of a ZenFS
-// are found anywhere on the device (the text says what and where); kNotSupported for a newer version, unknown incompatible feature bits (the text names them), and formats 1
-// and 2 of the older ZenFS; kInvalidArgument if the device's geometry is not the one in the superblock (the text names
-// both values), or if it is one of the two devices of a volume (the text names the other).
+// Errors:
+//   kNotFound         there is none, nor remains of one ("no ZenFS on DEVICE; make one with zenfs mkfs"; without that
+//                     advice if a zone that may have held metadata is offline)
+//   kCorruption       all copies are damaged, or only other remains of a ZenFS are found anywhere on the device (the text
+//                     says what and where)
+//   kNotSupported     a newer version, unknown incompatible feature bits (the text names them), or formats 1 and 2 of the
+//                     older ZenFS
+//   kInvalidArgument  the device's geometry is not the one in the superblock (the text names both values), or the device is
+//                     one of the two devices of a volume (the text names the other)
 [[nodiscard]] Result<Superblock> ProbeSuperblock(ZonedDevice& device);
 // The same for any single device, also one of two. Does not compare the geometry.
 [[nodiscard]] Result<Superblock> FindSuperblock(ZonedDevice& device);

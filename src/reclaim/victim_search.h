@@ -1,5 +1,5 @@
-// The collector's search for the zone to empty next, and what it learns of zones: failed attempts, busy files, costs. No lock, device or
-// thread.
+// The collector's search for the zone to empty next, and what it learns of zones: failed attempts, busy files, costs.
+// No lock, device or thread.
 //
 //   Begin --> Choose --> a victim: empty it, then Note how that ended
 //                    \-> none:     Verdict
@@ -27,20 +27,20 @@ class VictimSearch {
 
   explicit VictimSearch(std::uint32_t block_size) : block_size_(block_size) {}
 
-  // `log` is not younger than `zones`, so that a zone on its way from the pool to the log is in neither or in `zones` only.
+  // `log` was read no later than `zones`. So a zone on its way from the pool to the log is in neither, or only in `zones`.
   void Begin(const ReclaimNeed& need, LogView log, std::vector<ZoneStatus> zones);
 
-  // The best victim that `is_held` is false for; better ones that are held are busy. `restated`: sets Victim::restated, asked for as few
-  // victims as possible.
+  // The best victim for which `is_held` returns false; better ones that are held count as busy. `restated` returns
+  // the value for Victim::restated; it is called for as few victims as possible.
   using IsHeld = std::function<bool(ZoneId)>;
   using Restated = std::function<std::uint64_t(const Victim&)>;
   [[nodiscard]] std::optional<Victim> Choose(const IsHeld& is_held, const Restated& restated);
 
-  // `emptied`: the result of ZoneMover::Empty. `is_empty`: the zone has no live data now, or, for an active victim, is finished.
+  // `emptied`: the result of ZoneMover::Empty. `is_empty`: the zone has no live data now, or an active victim is finished.
   void Note(const Victim& victim, const Status& emptied, bool is_empty);
 
-  // The answer to the need if there was no victim. `can_commit`: false once commits are impossible; then pending garbage can't be
-  // reclaimed in this mount. The next search looks at busy zones again.
+  // The answer to the need if there was no victim. `can_commit`: false once commits are impossible; then pending garbage
+  // can't be reclaimed in this mount. The next search looks at busy zones again.
   [[nodiscard]] ReclaimVerdict Verdict(bool can_commit);
 
  private:
@@ -48,8 +48,8 @@ class VictimSearch {
     std::uint32_t incarnation = 0;  // of the zone
     int failed = 0;
   };
-  // What emptying a zone would restate, with what it was found for. Metadata that files get or lose in other zones is not noticed:
-  // it is an estimate.
+  // The bytes that emptying a zone would restate, and the zone's state when they were counted. An estimate: changes of these
+  // files' metadata in other zones are not noticed.
   struct Cost {
     std::uint32_t incarnation = 0;
     std::uint64_t copies = 0;

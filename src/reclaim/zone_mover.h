@@ -1,14 +1,14 @@
-// Moves the live data of a volume out of zones, so that the zones can be reset, while the files are in use. It moves ranges of a file's
-// bytes, each with a place and a proof of its bytes:
+// Moves the live data of a volume out of zones, so that the zones can be reset, while the files are in use. It moves ranges
+// of a file's bytes, each with a place and a proof of its bytes:
 //   extents in a zone of data           their committed checksums
 //   frames in a group of log zones      their own checksums, for example of a MANIFEST beside dead frames of deleted logs
-// Frames become extents. Those of a file are moved from the first one on, so the remaining frames are always its tail.
+// Frames become extents. The frames of a file are moved from the first one on, so the remaining ones are always its tail.
 //
 // Invariants
-//   a file points to a copy only after the copy was written, read back, compared, flushed and, unless the file is deleted, committed
-//   (design rule 5); after any error the file keeps what it has
-//   bytes that do not fit their proof are not moved: the right ones may still be recovered from the device, and a copy with a new
-//   checksum would hide the damage; all copies have checksums
+//   a file points to a copy only after the copy was written, read back, compared, flushed and, unless the file is deleted,
+//   committed (design rule 5); after any error the file keeps what it has
+//   bytes that do not fit their proof are not moved: the right ones may still be recovered from the device, and a copy with
+//   a new checksum would hide the damage; all copies have checksums
 //   the mover never waits for a thread that may wait for space: neither for a lock on a name nor for a file's buffer
 //
 // Copies are committed in pieces of at most 1 MiB, or one frame. If an attempt ends early, at most one piece is wasted and the
@@ -19,17 +19,17 @@
 //   lock{ is it free? } --> copy, compare --> lock{ same extents as copied? --> commit --> notify the open file }
 //        ^------------------------------------ next piece -----------------------------------------------+
 //
-// A file that is being written can't be notified at once: its relocation is pending, and it reads its old extents, which it pins.
-// Frames are copied with the lock held: nothing in a file tells that it was truncated and appended to meanwhile. A deleted log that is
-// still open, such as one that a slow replica reads, keeps log zones too. No mount finds it again, so copies of its frames need no
-// commit.
+// A file that is being written can't be notified at once: its relocation is pending, and it reads its old extents, which it
+// pins. Frames are copied with the lock held: nothing in a file shows that it was truncated and appended to meanwhile. A
+// deleted log that is still open, such as one that a slow replica reads, keeps log zones too. No mount finds it again, so
+// copies of its frames need no commit.
 //
-// If the device copies by itself (ZonedDevice::Copy) and the checksum of an extent is known, it does the writing, and the
-// checksum of what is read back replaces the comparison. After the first copy that it refuses or does wrong, it is not asked
-// again.
+// If the device copies by itself (ZonedDevice::Copy) and the checksum of an extent is known, the device does the writing, and
+// the checksum of the bytes that are read back replaces the comparison. After the first copy that the device refuses or does
+// wrong, the mover does not ask it again.
 //
-// Threads: any; one zone at a time. mover_mutex_ is held while a zone is emptied, and is taken before all locks of a commit; mutex_ is
-// a leaf lock.
+// Threads: any; one zone at a time. mover_mutex_ is held while a zone is emptied, and is taken before all locks of a commit;
+// mutex_ is a leaf lock.
 #pragma once
 
 #include <array>
@@ -84,24 +84,24 @@ class ZoneMover {
   // The parts in `deps` outlive it.
   explicit ZoneMover(const Deps& deps);
 
-  // The files that a mount recovers from frames and buffers, plain ones among them: it has read where their extents are, and
-  // will seal them. They stay where they are until LogsAreRecovered. Call this before anything is moved.
+  // Before the first move: keeps `files` where they are until LogsAreRecovered. A mount recovers them from frames and buffers,
+  // plain ones among them: it has read where their extents are, and will seal them.
   void KeepUntilRecovered(std::set<FileId> files) { recovering_ = std::move(files); }
   // Call this once the mount has put all framed files into the store. From now on they may be moved.
   void LogsAreRecovered() { logs_recovered_ = true; }
   // Ends a move in progress soon, with kShutdown, and all later ones.
   void Stop() { stopped_.store(true, std::memory_order_relaxed); }
 
-  // Releases dead log zones, then returns the present state of the log. Costs O(log zones + framed files and the zones of their
-  // frames), independent of the number of plain files.
+  // Releases dead log zones, then returns the present state of the log. Costs O(log zones + framed files and the zones of
+  // their frames), independent of the number of plain files.
   LogView LookAtLog();
   // True if the zone would stay in use after a move: a file in it is open for writing, or deleted and still being read.
   bool IsHeld(ZoneId zone) const { return deps_.files.HoldsZone(zone); }
   // Bytes of metadata that the commits of the copies would write if the victim, which is not active, were emptied now.
   std::uint64_t RestatedBytes(const Victim& victim) const;
 
-  // Moves all live data out of the victim; an active zone is only finished. After kCorruption and kBusy all other files were moved. Errors
-  // and what the collector does:
+  // Moves all live data out of the victim; an active zone is only finished. After kCorruption and kBusy all other files were
+  // moved. Errors and what the collector does:
   //   kBusy, kTimedOut     a file could not be moved now: try again soon
   //   kNoSpace, kReadOnly  no room for copies or their commit: skip the zone until room or live bytes change
   //   kCorruption          a checksum was wrong, or a copy read back differently: skip the zone until it was reset
@@ -194,14 +194,14 @@ class ZoneMover {
   // `record`: null if the file is deleted.
   [[nodiscard]] Status MoveRange(FramedFile& file, const FileRecord* record, CleaningRange range)
       REQUIRES(mover_mutex_);
-  // Copies a range. `last`: the last extent of the file, with its checksum; null if nobody knows it any more. Sets `*again` to the checksum
-  // of the bytes of the copy that were in extents before.
+  // Copies a range. `last`: the last extent of the file, with its checksum; null if nobody knows it any more. Sets `*again`
+  // to the checksum of the bytes of the copy that were in extents before.
   [[nodiscard]] Result<Copies> CopyFrames(const FramedFile& file, const CleaningRange& range,
                                           const Extent* last, std::uint32_t* again) REQUIRES(mover_mutex_);
   [[nodiscard]] Result<std::uint64_t> ReadFrames(const FramedFile& file, const CleaningRange& range,
                                                  const Extent* last, ByteSpan into);
-  // Flushes the device's cache, because a later flush that fails could lose the copies under their readers. Then they count as
-  // dead, and only pins keep them.
+  // Flushes the device's cache, because a later flush that fails could lose the copies under their readers. Then the copies
+  // count as dead, and only pins keep them.
   [[nodiscard]] Status SettleDeleted(const std::vector<Extent>& copies) REQUIRES(mover_mutex_);
 
   // --- both ---
@@ -241,8 +241,8 @@ class ZoneMover {
   std::vector<std::string> damage_ GUARDED_BY(mutex_);
 };
 
-// Bytes of metadata, about, that the moves write for this file: each piece is a commit, which restates the extents of the file from
-// the first moved one on.
+// About how many bytes of metadata the moves write for this file: each piece is a commit, which restates the extents of the
+// file from the first moved one on.
 [[nodiscard]] std::uint64_t RestatedBytes(const FileRecord& file, ZoneId zone, const Geometry& geometry);
 
 // The extents of a file after a move, and the edit that sets them.
