@@ -574,7 +574,7 @@ Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file, c
 Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file,
                                            const std::string& path, FirstName& first) {
   const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
-  SyncPoint::Reach("backup:open");
+  SyncPoint::Reach("BackupRun::Copy");
   if (IsTheSame(file, path, first)) {
     if (first.copy) return CopyAgain(number, file, path, first);
     if (first.failed) {
@@ -587,7 +587,7 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
   const std::uint64_t begun = WallSeconds();
   const auto layout = volume_.Layout(path);
   if (!layout) return gone(layout.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(layout.error());
-  SyncPoint::Reach("backup:laid-out");
+  SyncPoint::Reach("BackupRun::Copy:laid-out");
   const auto from = volume_.OpenForRead(path);
   if (!from) return gone(from.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(from.error());
   const auto stat = volume_.Stat(path);
@@ -649,7 +649,7 @@ Result<std::uint32_t> BackupRun::CopyBytes(const ReadAhead::Reader& read, std::u
   ZENFS_RETURN_IF_ERROR(to.SetModified(mtime_seconds));
   ZENFS_RETURN_IF_ERROR(to.Sync());
   to.DropCache();
-  SyncPoint::Reach("backup:written");
+  SyncPoint::Reach("BackupRun::CopyBytes:written");
   ZENFS_ASSIGN_OR_RETURN(const std::uint32_t written, ChecksumOfCopy(to, size));
   if (written != crc) {
     return Fail(

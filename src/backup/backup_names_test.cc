@@ -135,7 +135,7 @@ TEST_F(BackupOfNames, AChangedCopyIsNotTheSourceOfOthers) {
   int opened = 0;
   {
     const SwitchedPoints::During changes(points_, [&](std::string_view name) {
-      if (name != "backup:open" || ++opened != 2) return;
+      if (name != "BackupRun::Copy" || ++opened != 2) return;
       std::fstream(Dest("a.sst"), std::ios::binary | std::ios::in | std::ios::out) << "changed";
     });
     ASSERT_TRUE(IsOk(Backup()));
@@ -151,7 +151,7 @@ TEST_F(BackupOfNames, AFileThatGrowsBetweenItsNamesIsReadAgain) {
   int opened = 0;
   {
     const SwitchedPoints::During changes(points_, [&](std::string_view name) {
-      if (name != "backup:open" || ++opened != 2) return;
+      if (name != "BackupRun::Copy" || ++opened != 2) return;
       auto file = volume_->OpenForAppend("1.log", false);
       ASSERT_TRUE(IsOk(file));
       ASSERT_TRUE(IsOk((*file)->Append(AsBytes(std::string_view(" second")))));
@@ -174,7 +174,7 @@ TEST_F(BackupOfNames, ANameThatLeadsToAnotherFileMeanwhileGetsItsBytes) {
   int opened = 0;
   {
     const SwitchedPoints::During changes(points_, [&](std::string_view name) {
-      if (name == "backup:open" && ++opened == 2) Put(Name(1), std::string(content_.size(), 'x'));
+      if (name == "BackupRun::Copy" && ++opened == 2) Put(Name(1), std::string(content_.size(), 'x'));
     });
     ASSERT_TRUE(IsOk(Backup()));
   }

@@ -199,7 +199,7 @@ TEST_F(BackupTest, VerifyFindsADamagedCopyAndReplacesIt) {
 TEST_F(BackupTest, ACopyThatReadsBackOtherwiseIsAnError) {
   Fill();
   SwitchedPoints::During corrupt(points_, [this](std::string_view name) {
-    if (name != "backup:written") return;
+    if (name != "BackupRun::CopyBytes:written") return;
     const std::string temporary = Dest(std::string(kBackupStaging) + "/0");
     if (!std::filesystem::exists(temporary)) return;
     std::filesystem::resize_file(temporary, std::filesystem::file_size(temporary) / 2);
@@ -214,7 +214,7 @@ TEST_F(BackupTest, ACopyThatReadsBackOtherwiseIsAnError) {
 TEST_F(BackupTest, WhatAWriterDeletesMeanwhileIsLeftOutWithANotice) {
   Fill();
   SwitchedPoints::During writer(points_, [this](std::string_view name) {
-    if (name == "backup:open") IgnoreError(volume_->Unlink("db/000012.sst"));
+    if (name == "BackupRun::Copy") IgnoreError(volume_->Unlink("db/000012.sst"));
   });
   const auto summary = Backup();
   ASSERT_TRUE(IsOk(summary));
@@ -228,7 +228,7 @@ TEST_F(BackupTest, WhatAWriterReplacesMeanwhileIsCopiedAsItIsNow) {
   Fill();
   std::atomic<bool> replaced{false};
   SwitchedPoints::During writer(points_, [&](std::string_view name) {
-    if (name != "backup:open" || replaced.exchange(true)) return;
+    if (name != "BackupRun::Copy" || replaced.exchange(true)) return;
     Put("db/000099.dbtmp", "MANIFEST-000099\n");
     EXPECT_TRUE(IsOk(volume_->Rename("db/000099.dbtmp", "db/CURRENT")));
   });
@@ -241,7 +241,7 @@ TEST_F(BackupTest, StopLeavesAPartialBackup) {
   std::atomic<bool> stop{false};
   std::atomic<int> opened{0};
   SwitchedPoints::During count(points_, [&](std::string_view name) {
-    if (name == "backup:open" && ++opened == 3) stop = true;
+    if (name == "BackupRun::Copy" && ++opened == 3) stop = true;
   });
   const auto stopped = Backup({.jobs = 1, .stop = &stop});
   ASSERT_EQ(CodeOf(stopped), Code::kShutdown);
@@ -285,7 +285,7 @@ TEST_F(BackupTest, TwoBackupsDoNotGoToOneDirectoryAtOnce) {
   Fill();
   bool tried = false;
   SwitchedPoints::During second(points_, [&](std::string_view name) {
-    if (name != "backup:open" || tried) return;
+    if (name != "BackupRun::Copy" || tried) return;
     tried = true;
     RecordingObserver observer;
     EXPECT_EQ(CodeOf(RunBackup(*volume_, {.destination = Dest()}, observer)), Code::kBusy);

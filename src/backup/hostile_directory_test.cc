@@ -92,7 +92,7 @@ TEST_F(HostileDirectoryTest, ADirectoryThatBecomesALinkDuringTheRunTakesNothing)
   MakeOutside();
   std::atomic<int> opened{0};
   SwitchedPoints::During swap(points_, [&](std::string_view name) {
-    if (name == "backup:open" && ++opened == 2) Divert("db");
+    if (name == "BackupRun::Copy" && ++opened == 2) Divert("db");
   });
   const auto failed = Backup({.jobs = 1});
   EXPECT_EQ(CodeOf(failed), Code::kNotADirectory);
@@ -120,7 +120,7 @@ TEST_F(HostileDirectoryTest, AFileThatIsLinkedToOneOutsideIsReplacedAndNotWritte
   fs::create_hard_link(Outside("db/000010.sst"), Dest("db/000010.sst"));
   SwitchedPoints::During plant(points_, [&](std::string_view name) {
     const std::string temporary = Dest(std::string(kBackupStaging) + "/0");
-    if (name == "backup:open" && !fs::exists(temporary)) fs::create_hard_link(Outside("0"), temporary);
+    if (name == "BackupRun::Copy" && !fs::exists(temporary)) fs::create_hard_link(Outside("0"), temporary);
   });
   ASSERT_TRUE(IsOk(Backup({.force = true, .jobs = 1})));
   ExpectBackupIsWhole();
@@ -196,7 +196,7 @@ TEST_F(HostileDirectoryTest, ADestinationThatIsSwappedDuringTheRunIsNotCalledABa
   MakeOutside();
   std::atomic<int> opened{0};
   SwitchedPoints::During swap(points_, [&](std::string_view name) {
-    if (name != "backup:open" || ++opened != 2) return;
+    if (name != "BackupRun::Copy" || ++opened != 2) return;
     fs::rename(Dest(), Dest() + ".moved");
     fs::create_directory_symlink(Outside(), Dest());
   });
@@ -210,8 +210,8 @@ TEST_F(HostileDirectoryTest, FilesThatVanishDuringTheRunAreNotCalledBackedUp) {
   Fill();
   std::atomic<int> opened{0};
   SwitchedPoints::During vanish(points_, [&](std::string_view name) {
-    if (name == "backup:open" && ++opened == 3) fs::remove_all(Dest("db"));
-    if (name == "backup:open") fs::create_directories(Dest("db/sub"));
+    if (name == "BackupRun::Copy" && ++opened == 3) fs::remove_all(Dest("db"));
+    if (name == "BackupRun::Copy") fs::create_directories(Dest("db/sub"));
   });
   const auto failed = Backup({.jobs = 1});
   ASSERT_FALSE(failed.has_value());
@@ -267,7 +267,7 @@ TEST_F(HostileDirectoryTest, ADirectoryThatBecomesALinkDuringARestoreIsNotRead) 
   StartAfresh();
   std::atomic<int> written{0};
   SwitchedPoints::During swap(points_, [&](std::string_view name) {
-    if (name == "restore:written" && ++written == 1) Divert("db");
+    if (name == "RestoreRun::Write:written" && ++written == 1) Divert("db");
   });
   EXPECT_FALSE(Restore({.jobs = 1}).has_value());
   for (const auto& [path, content] : Contents()) {

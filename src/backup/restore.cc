@@ -297,7 +297,7 @@ Status RestoreRun::Write(const RestoreItem& item, const std::string& staging,
     return Fail(Code::kCorruption,
                 fmt::format("{} changed while it was restored", source_->HostPath(item.node)));
   }
-  SyncPoint::Reach("restore:written");
+  SyncPoint::Reach("RestoreRun::Write:written");
   ZENFS_ASSIGN_OR_RETURN(const auto written, volume_.OpenForRead(staging));
   ZENFS_ASSIGN_OR_RETURN(const std::uint32_t read_back, ChecksumOf(*written, destination));
   if (read_back != crc || written->size() != item.size) {

@@ -135,7 +135,7 @@ TEST_F(RestoreTest, AnUnfinishedBackupIsRefusedAndPartialTakesWhatIsWhole) {
   std::atomic<int> opened{0};
   {
     SwitchedPoints::During count(points_, [&](std::string_view name) {
-      if (name == "backup:open" && ++opened == 4) stop = true;
+      if (name == "BackupRun::Copy" && ++opened == 4) stop = true;
     });
     ASSERT_FALSE(Backup({.jobs = 1, .stop = &stop}).has_value());
   }
@@ -165,7 +165,7 @@ TEST_F(RestoreTest, AFailedWriteLeavesWholeFilesAndARestoreThatGoesOn) {
   std::atomic<int> written{0};
   {
     SwitchedPoints::During count(points_, [&](std::string_view name) {
-      if (name != "restore:written" || ++written != 3) return;
+      if (name != "RestoreRun::Write:written" || ++written != 3) return;
       faulty->Inject({.command = FaultyDevice::Command::kRead, .times = FaultyDevice::kForEver});
     });
     const auto failed = Restore({.jobs = 1});
@@ -192,7 +192,7 @@ TEST_F(RestoreTest, AFileThatWasChangedSinceTheInterruptionIsNotTakenForRestored
   std::atomic<int> written{0};
   {
     SwitchedPoints::During count(points_, [&](std::string_view name) {
-      if (name == "restore:written" && ++written == 4) stop = true;
+      if (name == "RestoreRun::Write:written" && ++written == 4) stop = true;
     });
     ASSERT_FALSE(Restore({.jobs = 1, .stop = &stop}).has_value());
   }
@@ -215,7 +215,7 @@ TEST_F(RestoreTest, AFileThatWasMovedSinceTheInterruptionIsNotTakenForAnother) {
   std::atomic<int> written{0};
   {
     SwitchedPoints::During count(points_, [&](std::string_view name) {
-      if (name == "restore:written" && ++written == 2) stop = true;
+      if (name == "RestoreRun::Write:written" && ++written == 2) stop = true;
     });
     ASSERT_FALSE(Restore({.source = tree, .jobs = 1, .stop = &stop}).has_value());
   }
@@ -235,7 +235,7 @@ TEST_F(RestoreTest, TheRecordOfFilesWithLongPathsIsShort) {
   std::uint64_t record_bytes = 0;
   int written = 0;
   SwitchedPoints::During watch(points_, [&](std::string_view name) {
-    if (name != "restore:written" || ++written < 4) return;
+    if (name != "RestoreRun::Write:written" || ++written < 4) return;
     if (const auto stat = volume_->Stat(kRestoreRecord)) record_bytes = std::max(record_bytes, stat->size);
   });
   std::string deep(200, 'd');
@@ -248,7 +248,7 @@ TEST_F(RestoreTest, TheRecordOfFilesWithLongPathsIsShort) {
 TEST_F(RestoreTest, AFileThatReadsBackOtherwiseGetsNoName) {
   MakeBackup();
   SwitchedPoints::During corrupt(points_, [this](std::string_view name) {
-    if (name != "restore:written") return;
+    if (name != "RestoreRun::Write:written") return;
     auto file = volume_->OpenForAppend(RestoreRecord::StagingPath(0, "x.sst"), false);
     if (file) {
       EXPECT_TRUE(IsOk((*file)->Append(AsBytes("!"))));

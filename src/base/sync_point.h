@@ -1,6 +1,9 @@
 // Named points in production code at which a test can stop a thread, to reproduce a race without sleeping. Without a
 // handler, a point costs one relaxed load.
 //
+// A point has the name of its function, and if that is not enough, what the thread does or has done there:
+// "Metalog::BatchLead::Write", "ZoneManager::Rest:rests", "Namespace::Create:replaced".
+//
 // Threads: one handler at a time, set by one thread. Each thread that reaches a point calls it.
 #pragma once
 

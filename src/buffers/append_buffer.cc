@@ -94,7 +94,7 @@ std::size_t AppendBuffer::Append(ByteView bytes, std::uint64_t seconds) {
   const std::size_t taken = buffer_.Append(bytes);
   if (slot_ == BufferArea::kNoSlot) return taken;
   crc_ = Crc32c(bytes.first(taken), crc_);
-  SyncPoint::Reach("AppendBuffer::BeforePublish");
+  SyncPoint::Reach("AppendBuffer::Append:copied");
   area_->Control(slot_).appended_seconds = seconds;
   Publish();
   return taken;

@@ -32,7 +32,7 @@ TEST_F(BufferAreaTest, BytesThatWereNotPublishedAreNotFound) {
   const std::string copy = directory_ + "/" + BufferAreaNamePrefix("copy") + "0123456789abcdef";
   {
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "AppendBuffer::BeforePublish") return;
+      if (name != "AppendBuffer::Append:copied") return;
       // The bytes are in the memory now. A copy of the file is what a kill at this point leaves.
       std::filesystem::copy_file(path_(), copy);
     });

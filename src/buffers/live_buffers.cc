@@ -217,7 +217,7 @@ Result<bool> LiveBuffers::ReadSlotBytes(std::uint32_t number, SlotControl contro
       const ByteSpan fresh(slot.bytes.get() + slot.length, length - slot.length);
       const std::uint64_t at = opened_->header.buffers_offset + number * opened_->header.buffer_bytes +
                                kBufferAreaPayloadAt + slot.length;
-      SyncPoint::Reach("LiveBuffers::ReadSlot");
+      SyncPoint::Reach("LiveBuffers::ReadSlotBytes");
       ZENFS_RETURN_IF_ERROR(opened_->memory.ReadPagesAt(at, fresh));
       const std::uint32_t crc = Crc32c(fresh, slot.crc);
       if (crc == PublishedCrc(control.published)) {
@@ -255,7 +255,7 @@ Status LiveBuffers::MakePieces() {
     if (slot.content) {
       ExtendContent(*slot.content, slot.control, all);
     } else {
-      SyncPoint::Reach("LiveBuffers::DecodeSlot");
+      SyncPoint::Reach("LiveBuffers::MakePieces:slot");
       ZENFS_ASSIGN_OR_RETURN(slot.content, ReadSlot(opened_->header, i, slot.control, all, slot.crc));
     }
     contents.push_back(*slot.content);

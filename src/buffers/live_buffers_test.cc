@@ -81,7 +81,7 @@ TEST_F(LiveBuffersTest, OnlyFilesOfChangedSlotsAreChanged) {
 
 // The new slot is published before the old one is emptied. A reader may have passed the one and not reached the other.
 TEST_F(LiveBuffersTest, ATailThatMovesToAnotherSlotDuringALookIsSeen) {
-  for (const std::string_view point : {"LiveBuffers::ReadSlots", "LiveBuffers::ReadSlot"}) {
+  for (const std::string_view point : {"LiveBuffers::ReadSlots", "LiveBuffers::ReadSlotBytes"}) {
     AppendBuffer tail = Tail(7, 1, "first");
     int moves = 0;
     {
@@ -231,7 +231,7 @@ TEST_F(RecordedExtentsTest, MoreThanTheShareOfASlotAreDamage) {
 TEST_F(RecordedExtentsTest, ThoseWithoutBytesAreDamage) { ExpectRefused(Recorded(5, 20'000, 0)); }
 
 TEST_F(RecordedExtentsTest, AreDecodedOnceForEachRecord) {
-  constexpr std::string_view kDecode = "LiveBuffers::DecodeSlot";
+  constexpr std::string_view kDecode = "LiveBuffers::MakePieces:slot";
   AppendBuffer one = Recorded(1, 100, 4096);
   AppendBuffer two = Recorded(2, 100, 4096);
   LiveBuffers buffers;
@@ -257,7 +257,7 @@ TEST_F(RecordedExtentsTest, AreDecodedOnceForEachRecord) {
 }
 
 TEST_F(RecordedExtentsTest, ARefusedFileIsReadOnceUntilItChanges) {
-  constexpr std::string_view kRead = "LiveBuffers::ReadSlot";
+  constexpr std::string_view kRead = "LiveBuffers::ReadSlotBytes";
   AppendBuffer sound = Buffer(1, 0, "sound");
   AppendBuffer tail = Recorded(5, 100, 0);
   const WallClockOverride later(WallSeconds() + 10);  // the file's time is over
@@ -280,13 +280,13 @@ TEST_F(RecordedExtentsTest, AMendedFileIsReadAgain) {
   Overwrite(whole.str().find("sound"), 'S');
   const WallClockOverride later(WallSeconds() + 10);
   LiveBuffers buffers;
-  EXPECT_EQ(CountDuringUpdates(buffers, "LiveBuffers::ReadSlot"), 2)
+  EXPECT_EQ(CountDuringUpdates(buffers, "LiveBuffers::ReadSlotBytes"), 2)
       << "again, in case the writer was at work";
   EXPECT_TRUE(buffers.damaged());
   std::filesystem::copy_file(path_(), path_() + "m");
   std::filesystem::rename(path_() + "m", path_());
   Overwrite(whole.str().find("sound"), 's');
-  EXPECT_EQ(CountDuringUpdates(buffers, "LiveBuffers::ReadSlot"), 1);
+  EXPECT_EQ(CountDuringUpdates(buffers, "LiveBuffers::ReadSlotBytes"), 1);
   EXPECT_EQ(buffers.problem(), "");
   EXPECT_EQ(buffers.pieces().size(), 1u);
   sound.Release();

@@ -103,7 +103,7 @@ Result<Catalog::Action> Catalog::Begin(const Planner& planner, Deadline deadline
     if (!locks_.Conflicts(keys)) return Action(this, locks_.Add(std::move(keys)));
     if (deadline.Passed()) return Fail(Code::kBusy, "another action is under way");
     // Most callers need no deadline: the owner of the lock waits for a commit, which ends or fails by itself.
-    SyncPoint::Reach("catalog:wait");  // with the lock held, so a handler must not call the catalog
+    SyncPoint::Reach("Catalog::Begin:waits");  // with the lock held, so a handler must not call the catalog
     static_cast<void>(released_.WaitUntil(mutex_, deadline));
   }
 }

@@ -16,7 +16,7 @@ Status SharedFlush::Run() noexcept {
   MutexLock lock(mutex_);
   if (under_way_ && next_ == nullptr) next_ = std::make_shared<Group>();
   const std::shared_ptr<Group> mine = next_;
-  SyncPoint::Reach("SharedFlush::Joined");
+  SyncPoint::Reach("SharedFlush::Run:joined");
   while (under_way_ && !mine->done) ended_.Wait(mutex_);
   if (mine != nullptr && mine->done) return mine->status;
   under_way_ = true;

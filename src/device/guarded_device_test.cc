@@ -35,7 +35,7 @@ class SharedFlushTest : public testing::Test {
   }
 
   void Asked(std::string_view point) {
-    if (point != "SharedFlush::Joined") return;
+    if (point != "SharedFlush::Run:joined") return;
     MutexLock lock(mutex_);
     ++asked_;
     changed_.NotifyAll();

@@ -234,7 +234,7 @@ Status Metalog::Checkpoint::Try() {
   writer_ = std::make_unique<GenerationWriter>(log_.device_, log_.superblock_, log_.zones_, std::move(start));
   ZENFS_RETURN_IF_ERROR(writer_->BeginZone());
   ZENFS_RETURN_IF_ERROR(writer_->WriteSnapshot(*frozen_));
-  SyncPoint::Reach("metalog:snapshot-written");
+  SyncPoint::Reach("Metalog::Checkpoint::Try:snapshot-written");
   ZENFS_RETURN_IF_ERROR(CatchUp());
   return CompleteGeneration();
 }
@@ -282,7 +282,7 @@ Status Metalog::Checkpoint::CatchUp() {
     ZENFS_RETURN_IF_ERROR(WritePending());
     if (caught_up_ == before) break;
   }
-  SyncPoint::Reach("metalog:caught-up");
+  SyncPoint::Reach("Metalog::Checkpoint::CatchUp:caught-up");
   TakeLead();
   return WritePending();
 }
@@ -327,7 +327,7 @@ Status Metalog::Checkpoint::CompleteGeneration() {
     }
   }
   ZENFS_RETURN_IF_ERROR(FlushWrittenSince(log_.device_, written_since_));
-  SyncPoint::Reach("metalog:before-complete");
+  SyncPoint::Reach("Metalog::Checkpoint::CompleteGeneration:flushed");
   Status done = writer.WriteSwitchComplete();
   if (done.ok()) done = FlushWrittenSince(log_.device_, written_since_);
   if (done.ok()) return {};

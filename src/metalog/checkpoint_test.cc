@@ -78,7 +78,7 @@ TEST(MetalogSwitch, EachCallerGetsTheOutcomeOfItsOwnSwitch) {
       const auto log = MustOpen(device, kZones);
       std::atomic<int> snapshots = 0;
       const SyncPoint::Scope during([&](std::string_view name) {
-        if (name == "metalog:snapshot-written" && ++snapshots == 2)
+        if (name == "Metalog::Checkpoint::Try:snapshot-written" && ++snapshots == 2)
           device.Inject({.times = FaultyDevice::kForEver});
       });
       const auto switch_now = [&] { failed += log->Switch().ok() ? 0 : 1; };
@@ -130,7 +130,9 @@ TEST(MetalogSwitch, CommitsMadeWhileTheSnapshotIsWrittenAreKept) {
     ZENFS_ASSERT_OK(log->Commit(CreateNamed(kFirstTestId)));
     std::uint64_t id = kFirstTestId;
     SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "metalog:snapshot-written" && name != "metalog:caught-up") return;
+      if (name != "Metalog::Checkpoint::Try:snapshot-written" &&
+          name != "Metalog::Checkpoint::CatchUp:caught-up")
+        return;
       for (int i = 0; i < 5; ++i) EXPECT_TRUE(log->Commit(CreateNamed(++id)).ok());
     });
     ZENFS_ASSERT_OK(log->Switch());
@@ -173,7 +175,7 @@ TEST(MetalogSwitch, AtMostTwoMetadataZonesAreActive) {
   Mutex mutex;  // committing threads and the log switch pass points at the same time
   std::uint32_t most = 0;
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name == "metalog:queued") return;
+    if (name == "Metalog::Commit:queued") return;
     MutexLock lock(mutex);
     std::uint32_t active = 0;
     const auto report = device->Report(ZoneId(0), kManyZones);

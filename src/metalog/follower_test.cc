@@ -99,7 +99,9 @@ TEST_F(FollowerTest, AnIncompleteSwitchIsNotFollowed) {
   int looks = 0;
   {
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "metalog:before-complete" && name != "metalog:snapshot-written") return;
+      if (name != "Metalog::Checkpoint::CompleteGeneration:flushed" &&
+          name != "Metalog::Checkpoint::Try:snapshot-written")
+        return;
       ++looks;
       Refresh();
       EXPECT_EQ(follower_.generation(), generation);
@@ -222,7 +224,7 @@ TEST_F(FollowerTest, AReadErrorWhileTheLogChangesIsRetried) {
   reader_device_.Inject({.command = FaultyDevice::Command::kRead, .kth = 1, .times = 300});
   bool first = true;
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "LogFollower::Refresh:failed" && name != "LogFollower::Refresh:ended") return;
+    if (name != "LogFollower::Refresh:ended") return;
     if (std::exchange(first, false)) {
       Create(101);
       reader_device_.ClearFaults();

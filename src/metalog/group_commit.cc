@@ -59,7 +59,7 @@ Status Metalog::Commit(std::vector<Edit> edits, CommitOptions options) noexcept 
   replica_.Reserve(self.reserved);
   queue_.BeginCall();
   queue_.Push(self);
-  SyncPoint::Reach("metalog:queued");  // with the lock held: a handler only counts
+  SyncPoint::Reach("Metalog::Commit:queued");  // with the lock held: a handler only counts
   while (!self.done) {
     if (queue_.MayLead(self) && !current_.fenced()) {
       LeadBatch(self);
@@ -223,7 +223,7 @@ void Metalog::BatchLead::RefuseLost() {
 }
 
 Status Metalog::BatchLead::Write(GenerationWriter& writer) const {
-  SyncPoint::Reach("metalog:write");
+  SyncPoint::Reach("Metalog::BatchLead::Write");
   std::vector<const std::string*> lists;
   for (const CommitCall* call : batch_.calls) lists.push_back(&call->encoded);
   const FlushMark mark = FlushMark::Now(log_.device_);
@@ -263,7 +263,7 @@ void Metalog::BatchLead::Publish() {
 void Metalog::BatchLead::Fence(const Error& error) {
   log_.current_.Fence();
   log_.queue_.EndLead();
-  SyncPoint::Reach("metalog:fenced");  // with the lock held
+  SyncPoint::Reach("Metalog::BatchLead::Fence:fenced");  // with the lock held
   const Status switched = log_.log_switch_.StartAndWait(log_.mutex_, 0);
   // The health may have changed before this thread woke. Then the queue was emptied and must stay empty.
   if (switched.ok() && log_.health_.ok() && NeedsAnotherZone(error.code()) &&

@@ -151,7 +151,7 @@ TEST(MetalogGroup, CommitsQueuedDuringAWriteShareOneFrame) {
   device.Hold(FaultyDevice::Command::kFlush);
   std::atomic<int> queued = 0;
   SyncPoint::Scope scope([&queued](std::string_view name) {
-    if (name != "metalog:queued") return;
+    if (name != "Metalog::Commit:queued") return;
     ++queued;
     queued.notify_all();
   });
@@ -179,7 +179,7 @@ TEST(MetalogGroup, RetriedCommitReturnsAnErrorIfTheLogFailedMeanwhile) {
       const auto log = MustOpen(device, kZones);
       std::atomic<int> writes = 0;
       const SyncPoint::Scope during([&](std::string_view name) {
-        if (name != "metalog:write") return;
+        if (name != "Metalog::BatchLead::Write") return;
         ++writes;
         if (writes == 1) device.Inject({.code = Code::kZoneFull});
         if (writes == 2) device.Inject({.times = FaultyDevice::kForEver});

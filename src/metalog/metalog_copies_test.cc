@@ -408,7 +408,7 @@ TEST(MetalogPairCrash, AFrameInOneCopyIsDecidedOnce) {
       // The process dies between the two writes.
       faulty.Inject({.command = Command::kWrite, .zone = ZoneId(zone)});
       SyncPoint::Scope scope([&](std::string_view name) {
-        if (name == "metalog:fenced") device->StopAfter(device->commands());
+        if (name == "Metalog::BatchLead::Fence:fenced") device->StopAfter(device->commands());
       });
       EXPECT_FALSE((*log)->Commit(CreateNamed(kFirstTestId + 2)).ok());
     }

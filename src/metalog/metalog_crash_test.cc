@@ -77,8 +77,8 @@ class HeldSwitch {
   std::atomic<bool> held_ = false;
   std::atomic<bool> released_ = false;
   SyncPoint::Scope points_{[this](std::string_view name) {
-    if (name == "metalog:fenced") Raise(released_);
-    if (name != "metalog:snapshot-written") return;
+    if (name == "Metalog::BatchLead::Fence:fenced") Raise(released_);
+    if (name != "Metalog::Checkpoint::Try:snapshot-written") return;
     Raise(held_);
     released_.wait(false);
   }};
@@ -239,7 +239,8 @@ void LoseSubsetsOfALargeSwitch(bool in_doubt) {
       ASSERT_TRUE(log || device->stopped());
       bool injected = !in_doubt;
       SyncPoint::Scope scope([&](std::string_view name) {
-        if (name != "metalog:before-complete" || std::exchange(injected, true)) return;
+        if (name != "Metalog::Checkpoint::CompleteGeneration:flushed" || std::exchange(injected, true))
+          return;
         faulty.Inject({.command = FaultyDevice::Command::kWrite, .when = FaultyDevice::When::kAfter});
       });
       if (log && (*log)->Switch().ok()) {

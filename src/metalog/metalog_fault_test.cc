@@ -227,7 +227,7 @@ TEST_F(MetalogFaultTest, SnapshotIsRewrittenAfterAFailedFlush) {
   bool failed = false;
   {
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "metalog:snapshot-written" || std::exchange(failed, true)) return;
+      if (name != "Metalog::Checkpoint::Try:snapshot-written" || std::exchange(failed, true)) return;
       device_.Inject({.command = Command::kFlush});
       EXPECT_FALSE(guarded->Flush().ok());
     });

@@ -55,7 +55,7 @@ void Reclaimer::Reclaim(const ReclaimNeed& need) {
     ReclaimPace pace(zones_, need.urgency);
     const Status emptied = mover_.Empty(*victim, [&](std::chrono::nanoseconds piece) { pace.Pause(piece); });
     search_.Note(*victim, emptied, emptied.ok() && IsEmptied(*victim));
-    SyncPoint::Reach("reclaim:zone-done");
+    SyncPoint::Reach("Reclaimer::Reclaim:emptied");
     return;
   }
   if (TakeFromLog(need)) return;

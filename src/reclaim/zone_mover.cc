@@ -318,7 +318,7 @@ Result<std::vector<Extent>> ZoneMover::MovePiece(const FileRecord& file, Piece& 
   ZENFS_RETURN_IF_ERROR(CopyPiece(file, piece));
   const SteadyTime copied = SteadyNow();
   if (pause) pause(copied - begin);
-  SyncPoint::Reach("reclaim:copied");
+  SyncPoint::Reach("ZoneMover::MovePiece:copied");
   const SteadyTime commits = SteadyNow();
   MovedExtents moved;
   {

@@ -252,7 +252,7 @@ Result<std::string> BoundDirectories::PathInVolume(const DirectoryMarker& marker
   if (!back) return Fail(Code::kExists, fmt::format("{}: too many directories of this name", marker.path));
   ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(DirectoryOf(*back), /*parents=*/true));
   ZENFS_RETURN_IF_ERROR(volume_->Rename(*aside, *back));
-  SyncPoint::Reach("BoundDirectories: moved files back");
+  SyncPoint::Reach("BoundDirectories::PathInVolume:moved-back");
   return *back;
 }
 
@@ -325,7 +325,7 @@ Result<std::string> BoundDirectories::Bind(const std::string& directory) {
   ZENFS_RETURN_IF_ERROR(MakeRoom());
   ZENFS_ASSIGN_OR_RETURN(std::string path, ChoosePath(directory));
   ZENFS_RETURN_IF_ERROR(volume_->MakeDirectory(path, /*parents=*/true));
-  SyncPoint::Reach("BoundDirectories: made the volume's directory");
+  SyncPoint::Reach("BoundDirectories::Bind:made");
   ZENFS_ASSIGN_OR_RETURN(const FileStat there, volume_->Stat(path));
   ZENFS_RETURN_IF_ERROR(Register(opened, {there.id, path}));
   return path;
@@ -408,10 +408,10 @@ Status BoundDirectories::RegisterIn(const HostDirectory& registry, const HostDir
     ZENFS_RETURN_IF_ERROR(file.Append(std::as_bytes(std::span(text))));
     ZENFS_RETURN_IF_ERROR(file.Sync());
     ZENFS_RETURN_IF_ERROR(registry.Sync(""));
-    SyncPoint::Reach("BoundDirectories: wrote the entry");
+    SyncPoint::Reach("BoundDirectories::RegisterIn:wrote-entry");
     ZENFS_RETURN_IF_ERROR(directory.RemoveFile(new_marker));
     ZENFS_RETURN_IF_ERROR(registry.LinkTo(entry, directory, new_marker));
-    SyncPoint::Reach("BoundDirectories: linked the entry");
+    SyncPoint::Reach("BoundDirectories::RegisterIn:linked-entry");
     return records_.Add(found.id, nonce);
   }();
   if (!placed.ok()) {
@@ -419,14 +419,14 @@ Status BoundDirectories::RegisterIn(const HostDirectory& registry, const HostDir
     IgnoreError(registry.RemoveFile(entry));
     return placed;
   }
-  SyncPoint::Reach("BoundDirectories: recorded the nonce");
+  SyncPoint::Reach("BoundDirectories::RegisterIn:recorded-nonce");
   ZENFS_RETURN_IF_ERROR(directory.Rename(new_marker, std::string(kMarker)));
   ZENFS_RETURN_IF_ERROR(directory.Sync(""));
-  SyncPoint::Reach("BoundDirectories: placed the marker");
+  SyncPoint::Reach("BoundDirectories::RegisterIn:placed-marker");
   std::erase_if(known_, [&](const auto& known) { return known.second.id == found.id; });
   for (const std::string& old : old_nonces) {
     ZENFS_RETURN_IF_ERROR(records_.Remove(found.id, old));
-    SyncPoint::Reach("BoundDirectories: gave up a nonce");
+    SyncPoint::Reach("BoundDirectories::RegisterIn:gave-up-nonce");
     for (const std::string& place : KnownPlaces(directory.path())) {
       if (const auto theirs = OpenRegistry(RegistryIn(place)))
         IgnoreError(theirs->RemoveFile(EntryOf(found.id, old)));
@@ -517,7 +517,7 @@ Result<bool> BoundDirectories::SetAside(const DirectoryMarker& marker) {
   }
   if (static_cast<std::size_t>(files) != entries.size()) return false;
   ZENFS_ASSIGN_OR_RETURN(const std::string aside, records_.SetAside(marker.id, *path));
-  SyncPoint::Reach("BoundDirectories: set files aside");
+  SyncPoint::Reach("BoundDirectories::SetAside:set-aside");
   PrintLine(
       fmt::format("{} was removed or emptied on the host: its files ({}) are set aside in the volume as {} "
                   "until space is needed",

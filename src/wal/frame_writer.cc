@@ -34,7 +34,7 @@ Status FrameWriter::Place(const FrameJob& job, std::vector<PlacedFrame>& placed)
   const bool by_append = choice_.appends();
   const std::optional<SteadyTime> arrived = choice_.measures() ? std::optional(SteadyNow()) : std::nullopt;
   queue_.push_back(&queued);
-  SyncPoint::Reach("FrameWriter::Queued");
+  SyncPoint::Reach("FrameWriter::Place:queued");
   Await(queued);
   if (arrived) choice_.NoteTime(SteadyNow() - *arrived, by_append);
   return queued.status;
@@ -115,7 +115,7 @@ FrameWriter::Reservation FrameWriter::Reserve(std::uint64_t bytes) {
 }
 
 Status FrameWriter::ZoneAppend(Queued& queued, const Reservation& reserved) {
-  SyncPoint::Reach("FrameWriter::Append");
+  SyncPoint::Reach("FrameWriter::ZoneAppend");
   AlignedBuffer& buffer = *queued.job->buffer;
   if (reserved.bytes != buffer.size()) buffer.ZeroBehind(reserved.bytes);
   SealFrame(buffer.Span(), queued.HeaderOf(queued.payload_left(), deps_.epoch), reserved.seed);

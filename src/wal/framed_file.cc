@@ -99,7 +99,7 @@ Status FramedFile::Append(ByteView bytes, KnownCrc crc) {
   if (crc) ZENFS_RETURN_IF_ERROR(CheckHandoff(bytes.size(), Crc32c(bytes), crc));
   MutexLock lock(mutex_);
   while (state_.appends().ok() && (state_.truncating() || state_.appending())) {
-    SyncPoint::Reach("FramedFile::AwaitOthers");  // with the lock held: a handler only counts
+    SyncPoint::Reach("FramedFile::Append:waits");  // with the lock held: a handler only counts
     turn_.Wait(mutex_);
   }
   if (state_.appends().ok()) state_.CloseAppends(AppendAll(bytes));

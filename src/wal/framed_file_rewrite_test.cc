@@ -190,7 +190,7 @@ TEST(FramedFileRewriteTest, AppendThatWaitedForATruncationOfUnknownOutcomeFailsA
   ASSERT_TRUE(rewrite);
   std::atomic<bool> waits = false;
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "FramedFile::AwaitOthers") return;
+    if (name != "FramedFile::Append:waits") return;
     waits = true;
     waits.notify_all();
   });

@@ -110,7 +110,7 @@ TEST(FramedFileThreadsTest, BytesOfAnAppendLongerThanTheBufferStayTogether) {
     at_rest.notify_all();
   };
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name == "FramedFile::AwaitOthers") rests();
+    if (name == "FramedFile::Append:waits") rests();
   });
   const std::string long_text(40'000, 'a');
   rig.device.Hold(FaultyDevice::Command::kWrite);
@@ -137,7 +137,7 @@ TEST(FramedFileThreadsTest, AppendThatWaitedForALongOneFailsWithIt) {
   const auto file = rig.NewFile();
   std::atomic<bool> waits = false;
   SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "FramedFile::AwaitOthers") return;
+    if (name != "FramedFile::Append:waits") return;
     waits = true;
     waits.notify_all();
   });

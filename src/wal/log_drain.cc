@@ -60,7 +60,7 @@ void LogDrain::Work() {
     } else if (armed) {
       static_cast<void>(wake_.WaitUntil(mutex_, look));
     } else {
-      SyncPoint::Reach("LogDrain::Idle");  // with the lock held: a handler only counts
+      SyncPoint::Reach("LogDrain::Work:idle");  // with the lock held: a handler only counts
       wake_.Wait(mutex_);
       look = Deadline::After(kLookEvery);
     }

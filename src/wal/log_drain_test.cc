@@ -70,7 +70,7 @@ TEST(LogDrainSyncBlockTest, BytesBehindASyncBlockAreWrittenWhenTheyAreOld) {
   logs.Add(file);
   std::atomic<bool> idle = false;
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "LogDrain::Idle") return;
+    if (name != "LogDrain::Work:idle") return;
     idle = true;
     idle.notify_all();
   });

@@ -366,7 +366,7 @@ class HeldLeader {
  public:
   explicit HeldLeader(int followers)
       : scope_([this, followers](std::string_view name) {
-          if (name == "FrameWriter::Queued") {
+          if (name == "FrameWriter::Place:queued") {
             ++queued_;
             queued_.notify_all();
           } else if (name == "FrameWriter::Lead" && !led_.exchange(true)) {
@@ -423,7 +423,7 @@ TEST(LogSpaceGroupTest, FrameThatIsPlacedDoesNotWaitForTheZoneOfAnother) {
   const SyncPoint::Scope scope([&](std::string_view name) {
     if (name == "LogZoneSupply::Work") {
       no_next_zone.wait(true);
-    } else if (name == "FrameWriter::Queued") {
+    } else if (name == "FrameWriter::Place:queued") {
       ++queued;
       queued.notify_all();
     } else if (name == "FrameWriter::Lead" && !led.exchange(true)) {

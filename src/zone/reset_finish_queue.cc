@@ -73,7 +73,7 @@ std::optional<ZoneInfo> ReportOne(ZonedDevice& device, ZoneId zone) {
 ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
   ZoneJobOutcome outcome;
   if (job.kind == ZoneJob::Kind::kFinish) {
-    SyncPoint::Reach("zone.operations.finish");
+    SyncPoint::Reach("RunZoneJob:finish");
     outcome.info = ReportOne(device, job.zone);
     outcome.ok = outcome.info && !IsActive(outcome.info->condition);
     if (outcome.ok) return outcome;
@@ -83,7 +83,7 @@ ZoneJobOutcome RunZoneJob(ZonedDevice& device, const ZoneJob& job) {
     outcome.info = ReportOne(device, job.zone);
     return outcome;
   }
-  SyncPoint::Reach("zone.operations.reset");
+  SyncPoint::Reach("RunZoneJob:reset");
   if (job.kind == ZoneJob::Kind::kResetIfWritten) {
     outcome.info = ReportOne(device, job.zone);
     outcome.ok = IsEmpty(outcome.info);

@@ -47,7 +47,7 @@ void ZoneManager::RunResets() {
 
 bool ZoneManager::Pause() {
   if (!ResetsCanWait() || SteadyNow() >= next_reset_) return false;
-  SyncPoint::Reach("zone.operations.pause");
+  SyncPoint::Reach("ZoneManager::Pause");
   resets_pause_ = true;
   static_cast<void>(work_.WaitUntil(mutex_, Deadline::After(next_reset_ - SteadyNow())));
   resets_pause_ = false;
@@ -59,7 +59,7 @@ bool ZoneManager::Rest() {
   if (readers_ == nullptr || !MayRest()) return false;
   const SteadyTime now = SteadyNow();
   if (!jobs.FindDue(now)) {
-    SyncPoint::Reach("zone.operations.rest");
+    SyncPoint::Reach("ZoneManager::Rest:rests");
     resets_rest_ = jobs.pushed();
     static_cast<void>(work_.WaitUntil(mutex_, Deadline::After(jobs.NextDue() - now)));
     resets_rest_.reset();

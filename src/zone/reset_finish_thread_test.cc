@@ -39,7 +39,7 @@ class Pauses : public testing::Test {
 TEST_F(Pauses, ResetsUnderWritesHavePausesUntilSomebodyWaits) {
   std::atomic<bool> pauses = false;
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "zone.operations.pause") return;
+    if (name != "ZoneManager::Pause") return;
     pauses = true;
     pauses.notify_all();
   });
@@ -53,7 +53,7 @@ TEST_F(Pauses, ResetsUnderWritesHavePausesUntilSomebodyWaits) {
 }
 
 TEST_F(Pauses, WithoutWritesThereIsNone) {
-  const SyncPoint::Scope scope([&](std::string_view name) { EXPECT_NE(name, "zone.operations.pause"); });
+  const SyncPoint::Scope scope([&](std::string_view name) { EXPECT_NE(name, "ZoneManager::Pause"); });
   rig_.device.Release();
   EXPECT_TRUE(rig_.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(Resets(), kDead);
@@ -88,7 +88,7 @@ class Rests : public testing::Test {
     if (!readers_.all) readers_.first = rig_.ZoneOf(dead->front()).value;
     std::atomic<bool> rests = false;
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "zone.operations.rest") return;
+      if (name != "ZoneManager::Rest:rests") return;
       rests = true;
       rests.notify_all();
     });
@@ -120,7 +120,7 @@ TEST_F(Rests, AZoneOfTheLogRestsWithoutASlot) {
   std::atomic<bool> rests = false;
   {
     const SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "zone.operations.rest") return;
+      if (name != "ZoneManager::Rest:rests") return;
       rests = true;
       rests.notify_all();
     });

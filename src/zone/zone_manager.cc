@@ -201,7 +201,7 @@ Status ZoneManager::WaitFor(const ZoneAllocation& none, Deadline deadline) {
   if (none.retry_at < until.when()) until = Deadline::After(none.retry_at - SteadyNow());
   if (reclaim) {
     // With the lock held, so a handler must not call the zone manager.
-    SyncPoint::Reach("zones:wait-for-reclaim");
+    SyncPoint::Reach("ZoneManager::WaitFor:reclaim");
     pool_.demand().WaitsForReclaim(none.outcome, true);
     need_.NotifyOne();
   }

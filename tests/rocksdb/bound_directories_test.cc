@@ -138,7 +138,7 @@ TEST_F(TwoPrefixesTest, ACrashOfAMoveToAnotherPrefixSetsNothingAside) {
     died = false;
     {
       const SyncPoint::Scope scope([&](std::string_view point) {
-        if (!point.starts_with("BoundDirectories:") || reached++ != step) return;
+        if (!point.starts_with("BoundDirectories::") || reached++ != step) return;
         died = true;
         throw std::runtime_error("the process dies here");
       });
@@ -574,7 +574,7 @@ class CrashBetweenSteps : public BoundDirectoriesTest {
     bool died = false;
     {
       const SyncPoint::Scope scope([&](std::string_view point) {
-        if (!point.starts_with("BoundDirectories:") || reached++ != step) return;
+        if (!point.starts_with("BoundDirectories::") || reached++ != step) return;
         died = true;
         throw std::runtime_error("the process dies here");
       });

@@ -175,7 +175,7 @@ Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
   struct stat st{};
   if (::fstat(named.get(), &st) != 0) return FailErrno(errno, fmt::format("emulated device {}", path));
   ZENFS_RETURN_IF_ERROR(CheckRegular(st, path));
-  SyncPoint::Reach("EmulatedFile::Examined");
+  SyncPoint::Reach("OpenEmulatedFile:examined");
   const int access = mode == OpenMode::kExclusive ? O_RDWR : O_RDONLY;
   UniqueFd fd = UniqueFd::Reopened(named.get(), access | O_NONBLOCK);
   if (fd.valid()) return fd;

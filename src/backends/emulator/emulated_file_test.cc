@@ -147,7 +147,7 @@ TEST_F(EmulatedFileTest, APipeThatTakesTheNameIsNotOpened) {
   const std::string moved = directory.File("moved");
   {
     const SyncPoint::Scope exchange([&](std::string_view name) {
-      if (name != "EmulatedFile::Examined") return;
+      if (name != "OpenEmulatedFile:examined") return;
       EXPECT_EQ(::rename(path.c_str(), moved.c_str()), 0);
       EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
     });

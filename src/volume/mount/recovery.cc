@@ -445,7 +445,7 @@ Status Recovery::BeginNewEpoch() {
   for (const auto& [id, zone] : state().log_zones()) parts_->log.Adopt(zone, report_[id.value]);
   ZENFS_RETURN_IF_ERROR(RecoverSyncBlocks());
   ZENFS_RETURN_IF_ERROR(orphans_.TakeOver(state(), logs_, *parts_->buffers));
-  SyncPoint::Reach("mount:replayed");
+  SyncPoint::Reach("RecoverVolume:replayed");
   parts_->log.FinishSpares();
   ZENFS_ASSIGN_OR_RETURN(PairRenewal renewal, PairRenewal::Offer(*device_.device, state(), parts_->epoch));
   ZENFS_RETURN_IF_ERROR(CommitMount(renewal));

@@ -172,7 +172,7 @@ TEST_F(Brim, AWriterWaitsForAReaderOfADeletedFile) {
   for (int i = 0; i < tables; ++i) Delete(fmt::format("{}.sst", i));
   std::atomic<bool> waits = false;
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "zones:wait-for-reclaim") return;
+    if (name != "ZoneManager::WaitFor:reclaim") return;
     waits = true;
     waits.notify_all();
   });

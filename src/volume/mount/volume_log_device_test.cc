@@ -157,7 +157,7 @@ TEST_F(LogDevice, ADeletedLogThatIsCutAndContinuedWhileItMovesHasItsNewBytes) {
     waits_or_is_done.notify_all();
   };
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name == "catalog:wait") note();
+    if (name == "Catalog::Begin:waits") note();
   });
   Thread owner("owner", [&] {
     EXPECT_TRUE(IsOk(deleted->Truncate(7900)));

@@ -21,7 +21,7 @@ TEST_F(Reclaim, AFileDeletedWhileItIsCopiedStaysDeleted) {
   bool deleted = false;
   {
     SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "reclaim:copied" || deleted) return;
+      if (name != "ZoneMover::MovePiece:copied" || deleted) return;
       deleted = true;
       for (const auto& [file, content] : std::map(files_)) {
         if (FirstZoneOf(file) == zone) Delete(file);
@@ -42,7 +42,7 @@ TEST_F(Reclaim, AFileRewrittenWhileItIsCopiedKeepsItsNewContent) {
   bool done = false;
   {
     SyncPoint::Scope scope([&](std::string_view name) {
-      if (name != "reclaim:copied" || done) return;
+      if (name != "ZoneMover::MovePiece:copied" || done) return;
       done = true;
       ASSERT_TRUE(IsOk(TruncateFile(*volume_, "03.sst", 5000)));
       files_["03.sst"].resize(5000);
@@ -66,8 +66,8 @@ TEST_F(Reclaim, AFileCutWhileItsMoveIsCommittedKeepsItsChecksums) {
     std::vector<Thread> cuts;
     SyncPoint::Scope scope([&, mover = std::this_thread::get_id()](std::string_view point) {
       if (std::this_thread::get_id() != mover) return;
-      copied = copied || point == "reclaim:copied";
-      if (!copied || point != "metalog:write" || writers["03.sst"]) return;
+      copied = copied || point == "ZoneMover::MovePiece:copied";
+      if (!copied || point != "Metalog::BatchLead::Write" || writers["03.sst"]) return;
       for (auto& [name, writer] : writers) {
         writer = *volume_->OpenForAppend(name, false);
         // The bytes are cut at once. The commit of that waits for the move.
@@ -107,7 +107,7 @@ TEST_F(ReclaimOfLongExtents, AFileAppendedToBetweenItsPiecesKeepsFittingChecksum
   bool appended = false;
   {
     SyncPoint::Scope scope([&](std::string_view point) {
-      if (point != "reclaim:copied" || appended) return;
+      if (point != "ZoneMover::MovePiece:copied" || appended) return;
       appended = true;
       const auto writer = volume_->OpenForAppend("long.sst", false);
       ASSERT_TRUE(IsOk(writer));

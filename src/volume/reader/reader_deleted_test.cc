@@ -152,7 +152,7 @@ class ReaderRestTest : public VolumeFlushTest {
 TEST_F(ReaderRestTest, ADeletedFileIsReadOnWhileItsZonesRest) {
   std::atomic<bool> rests = false;
   const SyncPoint::Scope scope([&](std::string_view name) {
-    if (name != "zone.operations.rest") return;
+    if (name != "ZoneManager::Rest:rests") return;
     rests = true;
     rests.notify_all();
   });

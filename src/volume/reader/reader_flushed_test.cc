@@ -89,7 +89,7 @@ class ReaderFlushedTest : protected SwitchedPoints, public VolumeFlushTest {
     file_ = std::move(mine);
   }
 
-  static constexpr const char* kPoints[] = {"LiveBuffers::Update", "LiveBuffers::ReadSlot",
+  static constexpr const char* kPoints[] = {"LiveBuffers::Update", "LiveBuffers::ReadSlotBytes",
                                             "LiveState::RefreshAll:flushed", "ReaderHandle::Read:planned",
                                             "LiveState::Confirm"};
   FaultyDevice* reader_device_ = nullptr;
@@ -277,7 +277,7 @@ TEST_F(ReaderFlushedTest, ASlotThatIsFilledAnewDuringItsReadIsNeverTakenForTheOl
   Open("a.log");
   ASSERT_TRUE(IsOk(AppendAndFlush(Text(50'000, 1))));
   {
-    const auto during = Once("LiveBuffers::ReadSlot", [&] {
+    const auto during = Once("LiveBuffers::ReadSlotBytes", [&] {
       ASSERT_TRUE(IsOk(file_->Close()));
       ASSERT_TRUE(IsOk(volume_->Unlink("a.log")));
       for (int i = 0; i < 20; ++i) {

@@ -84,12 +84,12 @@ class EverySubsetOfAGroup : protected SwitchedPoints, public testing::Test {
 TEST_F(EverySubsetOfAGroup, OfFramesInOneWriteLosesNothingSynced) {
   // A frame and its flush for the first writer; two frames in one write and their flush for the
   // others.
-  EXPECT_EQ(Verify(Group("1.log", 200, "FrameWriter::Queued", "FrameWriter::Lead")), 4u);
+  EXPECT_EQ(Verify(Group("1.log", 200, "FrameWriter::Place:queued", "FrameWriter::Lead")), 4u);
 }
 
 TEST_F(EverySubsetOfAGroup, OfCommitsInOneFrameLosesNothingSynced) {
   // Three blocks of data, and two commits with at most one flush before and after each.
-  EXPECT_LE(Verify(Group("1.sst", 200, "metalog:queued", "metalog:write")), 9u);
+  EXPECT_LE(Verify(Group("1.sst", 200, "Metalog::Commit:queued", "Metalog::BatchLead::Write")), 9u);
 }
 
 }  // namespace

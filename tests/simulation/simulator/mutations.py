@@ -24,8 +24,8 @@ class Mutation:
 MUTATIONS = (
     Mutation("no-flush-before-switch-complete", "a generation is complete only when all of it is on stable media",
              "src/metalog/checkpoint.cc",
-             '  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(log_.device_, written_since_));\n  SyncPoint::Reach("metalog:before-complete");',
-             '  SyncPoint::Reach("metalog:before-complete");'),
+             '  ZENFS_RETURN_IF_ERROR(FlushWrittenSince(log_.device_, written_since_));\n  SyncPoint::Reach("Metalog::Checkpoint::CompleteGeneration:flushed");',
+             '  SyncPoint::Reach("Metalog::Checkpoint::CompleteGeneration:flushed");'),
     Mutation("no-flush-after-switch-complete", "commits go to a generation only when its completion is on stable media",
              "src/metalog/checkpoint.cc", "  if (done.ok()) done = FlushWrittenSince(log_.device_, written_since_);\n  if (done.ok()) return {};",
              "  if (done.ok()) return {};"),
@@ -111,7 +111,7 @@ MUTATIONS = (
              # The files that have frames there pin it, too.
              Piece("src/wal/log_zones.cc", "    if (manager_.Zone(id).pins != 0) continue;  // of readers of frames that were moved\n", "")),
     Mutation("dead-before-commit", "space is given up only when the commit that frees it is durable",
-             "src/metalog/group_commit.cc", "  SyncPoint::Reach(\"metalog:write\");\n  std::vector<const std::string*> lists;",
+             "src/metalog/group_commit.cc", "  SyncPoint::Reach(\"Metalog::BatchLead::Write\");\n  std::vector<const std::string*> lists;",
              "  log_.mutex_.Lock();\n  CommitSink* sink = log_.sink_;\n  log_.mutex_.Unlock();\n"
              "  if (sink != nullptr) for (const CommitCall* call : batch_.calls) sink->OnCommitted(*call->edits);\n"
              "  std::vector<const std::string*> lists;",
