@@ -145,7 +145,6 @@ set(ZENFS_SOURCES_zone
   zone/reset_finish_thread.cc
   zone/space_account.cc
   zone/spread.cc
-  zone/zone_allocation.cc
   zone/zone_handles.cc
   zone/zone_limits.cc
   zone/zone_manager.cc

@@ -166,7 +166,8 @@ class ZonePool {
   const SpaceAccount& account() const { return account_; }
 
  private:
-  // --- zone_allocation.cc ---
+  void AdoptReport(std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones);
+  void AdoptActive(std::vector<ZoneId> zones);
   ZoneAllocation BeginWriter(ZoneId zone, ClaimState& claim, Lifetime lifetime, WritePurpose purpose,
                              std::uint64_t most);
   void LeaveZone(ClaimState& claim);
@@ -177,10 +178,6 @@ class ZonePool {
   // No active zone can be used, now or after a writer ends.
   ZoneAllocation NothingUsable(const ClaimState& claim, WritePurpose purpose, SteadyTime now) const;
   ZoneId NewLogZone(EmptyZones& empty);
-
-  // --- zone_pool.cc ---
-  void AdoptReport(std::span<const ZoneInfo> report, std::span<const ZoneId> metadata_zones);
-  void AdoptActive(std::vector<ZoneId> zones);
   void Distrust(ZoneId zone, std::uint64_t bytes);
   // Precondition: there is an empty zone.
   ZoneId Activate();
