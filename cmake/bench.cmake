@@ -30,6 +30,15 @@ function(zenfs_add_ideal_test)
   zenfs_test_program(ideal FOLDER tests SOURCES bench/ideal_test.cc LINK zenfs_ideal_file_system)
 endfunction()
 
+# What scripts/bench peers runs in its guests beside db_bench.
+function(zenfs_add_peers)
+  add_executable(zenfs_peers_files ${PROJECT_SOURCE_DIR}/bench/peers/files.cc)
+  target_link_libraries(zenfs_peers_files PRIVATE zenfs_rocksdb zenfs_flags)
+  if(ZENFS_ROCKSDB)
+    set_target_properties(zenfs_peers_files PROPERTIES BUILD_RPATH ${ZENFS_ROCKSDB}/lib)
+  endif()
+endfunction()
+
 # The simulation of space (docs/use/simulate-space.md): zenfs_simulate_space, what scripts/simulate-space runs, and its tests.
 function(zenfs_add_space_simulation)
   set(sources bench/space/leveled_tree.cc bench/space/overwrites.cc bench/space/recorded_trace.cc bench/space/run.cc
@@ -68,7 +77,7 @@ endfunction()
 
 # scripts/bench, with a db_bench that only pretends.
 function(zenfs_add_trial_tests)
-  foreach(suite figures_test.py page_test.py run_test.py)
+  foreach(suite figures_test.py page_test.py peers_test.py run_test.py)
     string(REPLACE _test.py "" name bench_${suite})
     zenfs_python_test(${name} tests/bench/${suite} ENVIRONMENT ZENFS=$<TARGET_FILE:zenfs_cli>)
   endforeach()

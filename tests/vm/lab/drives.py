@@ -42,13 +42,15 @@ class RegularDrive:
     """An NVMe drive without zones, as most are."""
     serial: str
     size: int
+    block: int = 512
 
     def create(self, path):
         with open(path, "xb") as image:
             image.truncate(self.size)
 
     def arguments(self, path):
-        return [*file_of(self, path), "-device", f"nvme,serial={self.serial},drive=file-{self.serial}"]
+        return [*file_of(self, path), "-device", f"nvme,serial={self.serial},drive=file-{self.serial},"
+                f"logical_block_size={self.block},physical_block_size={self.block}"]
 
 
 def file_of(drive, path):

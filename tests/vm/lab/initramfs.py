@@ -30,7 +30,8 @@ def get(kernel):
     """The path of the initramfs for `kernel`, made if need be."""
     if not BUSYBOX.exists():
         raise ToolError(f"{BUSYBOX} is missing: install busybox-static (scripts/setup does)")
-    inputs = hashlib.sha256(INIT.read_bytes() + BUSYBOX.read_bytes() + " ".join(MODULES).encode())
+    inputs = hashlib.sha256(INIT.read_bytes() + BUSYBOX.read_bytes() + " ".join(modules_of(kernel)).encode())
+    CACHE.mkdir(parents=True, exist_ok=True)
     packed = CACHE / f"initramfs-{kernel.version}-{inputs.hexdigest()[:12]}.gz"
     if not packed.exists():
         for old in CACHE.glob(f"initramfs-{kernel.version}-*.gz"):
@@ -42,6 +43,10 @@ def get(kernel):
             archive.write_bytes(gzip.compress(pack(tree), compresslevel=1))
             archive.rename(packed)
     return packed
+
+
+def modules_of(kernel):
+    return (*MODULES, *kernel.modules)
 
 
 def fill(tree, kernel):
@@ -56,15 +61,16 @@ def fill(tree, kernel):
         target.parent.mkdir(parents=True, exist_ok=True)
         data = source.read_bytes()
         target.write_bytes(lzma.decompress(data) if source.suffix == ".xz" else data)
-    for name in ("modules.builtin", "modules.order"):
-        shutil.copy(kernel.tree / "lib" / "modules" / kernel.version / name,
-                    tree / "lib" / "modules" / kernel.version / name)
+    for name in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
+        source = kernel.tree / "lib" / "modules" / kernel.version / name
+        if source.exists():
+            shutil.copy(source, tree / "lib" / "modules" / kernel.version / name)
     subprocess.run(["depmod", "-b", tree, kernel.version], check=True, env=with_sbin())
 
 
 def module_files(kernel):
     files = set()
-    for module in MODULES:
+    for module in modules_of(kernel):
         shown = subprocess.run(["modprobe", "-d", kernel.tree, "-S", kernel.version, "--show-depends", module],
                                capture_output=True, text=True, env=with_sbin())
         for line in shown.stdout.splitlines():

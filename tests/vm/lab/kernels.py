@@ -30,6 +30,7 @@ class Kernel:
     version: str         # "6.1.0-56-amd64", the name of its folder in lib/modules
     image: pathlib.Path  # for qemu's -kernel
     tree: pathlib.Path   # what modprobe -d takes: contains lib/modules/VERSION
+    modules: tuple = ()  # what its guests need beside the modules of the lab
 
 
 def get(line):

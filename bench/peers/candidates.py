@@ -1,0 +1,150 @@
+"""The candidates in the guest: how each file system is made, mounted and reached by a program."""
+import ctypes
+import os
+import pathlib
+import subprocess
+import time
+
+from guest.devices import nvme
+from guest import zones
+from guest.shell import CommandFailed, attempt
+from peers import cases
+from trial.candidates import Place
+
+MOUNT = pathlib.Path("/run/tmp/mount")
+
+
+class Tools:
+    """Programs of a newer Debian, run with its own C library."""
+
+    def __init__(self, tree):
+        self.tree = pathlib.Path(tree)
+        self.library = self.tree / "usr/lib/x86_64-linux-gnu"
+
+    def __call__(self, name, *words):
+        program = next(path for path in (self.tree / "usr/sbin" / name, self.tree / "usr/bin" / name, self.tree / "sbin" / name)
+                       if path.exists())
+        command(self.library / "ld-linux-x86-64.so.2", "--library-path", self.library, "--argv0", name, program.resolve(), *words)
+
+
+def command(*words):
+    done = attempt(*words, shown=False, seconds=120)
+    if done.status != 0:
+        raise CommandFailed(f"{words[0]} ended with {done.status}: {(done.err or done.out).strip()[-400:]}")
+    return done.out
+
+
+def mount(source, kind, data=""):
+    """Without the program mount, whose start would be a part of the time."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    MOUNT.mkdir(parents=True, exist_ok=True)
+    if libc.mount(source.encode(), str(MOUNT).encode(), kind.encode(), 0, data.encode()) != 0:
+        raise CommandFailed(f"mount of {kind}: {os.strerror(ctypes.get_errno())}")
+
+
+class Candidate:
+    """A file system of the kernel; `regular`: the second drive that it needs."""
+    regular = None
+    kind = None
+
+    def __init__(self, programs):
+        self.programs, self.tool = programs, Tools(programs["tools"])
+        self.zoned = f"/dev/{nvme(cases.ZONED.serial)}"
+        self.second = f"/dev/{nvme(self.regular.serial)}" if self.regular else None
+
+    def make(self):
+        zones.reset_all(nvme(cases.ZONED.serial))
+        if self.second:
+            with open(self.second, "r+b") as drive:
+                drive.write(bytes(8 << 20))
+                drive.flush()
+                os.fsync(drive.fileno())
+        self.format()
+        self.mount()
+
+    def mount(self):
+        """Seconds that the kernel took."""
+        started = time.monotonic()
+        self.attach()
+        return time.monotonic() - started
+
+    def unmount(self):
+        subprocess.run(["umount", MOUNT], check=True, timeout=60)
+
+    def settle(self):
+        """Everything that was written is on the drives."""
+        subprocess.run(["sync", "-f", MOUNT], check=True, timeout=120)
+
+    def place(self, name):
+        return Place(MOUNT / name)
+
+
+class Xfs(Candidate):
+    regular = cases.XFS_REGULAR
+
+    def format(self):
+        self.tool("mkfs.xfs", "-f", "-r", f"zoned=1,rtdev={self.zoned}", self.second)
+
+    def attach(self):
+        mount(self.second, "xfs", f"rtdev={self.zoned}")
+
+
+class F2fs(Candidate):
+    regular = cases.F2FS_REGULAR
+
+    def format(self):
+        self.tool("mkfs.f2fs", "-f", "-m", "-c", self.zoned, self.second)
+
+    def attach(self):
+        mount(self.second, "f2fs")
+
+
+class Btrfs(Candidate):
+    def format(self):
+        self.tool("mkfs.btrfs", "-f", "-O", "zoned", self.zoned)
+
+    def attach(self):
+        mount(self.zoned, "btrfs")
+
+
+class ZenfsDev(Candidate):
+    def __init__(self, programs):
+        super().__init__(programs)
+        name = nvme(cases.ZONED.serial)
+        self.flag, self.uri = f"--zbd={name}", f"zenfs://dev:{name}"
+
+    def format(self):
+        command(self.programs["zenfs"], "mkfs", self.flag, "--force")
+
+    def attach(self):
+        pass  # each program mounts
+
+    def unmount(self):
+        pass
+
+    def settle(self):
+        pass
+
+    def place(self, name):
+        return Place(name, self.uri, self.programs["plugin"])
+
+
+class ZenfsZonefs(ZenfsDev):
+    def __init__(self, programs):
+        super().__init__(programs)
+        self.flag, self.uri = f"--zonefs={MOUNT}", f"zenfs://zonefs:{MOUNT}"
+
+    def format(self):
+        self.tool("mkzonefs", "-f", self.zoned)
+        self.attach()
+        super().format()
+        Candidate.unmount(self)
+
+    def attach(self):
+        mount(self.zoned, "zonefs", "explicit-open,errors=repair")
+
+    def unmount(self):
+        Candidate.unmount(self)
+
+
+KINDS = {"zenfs-dev": ZenfsDev, "zenfs-zonefs": ZenfsZonefs, "xfs": Xfs, "f2fs": F2fs, "btrfs": Btrfs}

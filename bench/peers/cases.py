@@ -1,0 +1,94 @@
+"""What each candidate does: cases, each on fresh drives, and their phases, each a process of its own."""
+import collections
+
+from lab.drives import MiB, RegularDrive, ZnsDrive
+from trial import sets
+
+# 256 zones, because XFS sets four zones aside and ZenFS some too: of few zones that would be much. 4 GiB, because btrfs runs out of
+# space for metadata on 2 GiB.
+ZONED = ZnsDrive("main", zones=256, zone_size=16 * MiB, zone_capacity=16 * MiB, max_open=14, max_active=14)
+# QEMU's zoned drive has no conventional zones, so two peers need a second drive; F2FS wants blocks of the same size on both.
+XFS_REGULAR = RegularDrive("xfs", 320 * MiB, block=4096)
+F2FS_REGULAR = RegularDrive("f2fs", 128 * MiB, block=4096)
+DRIVES = (ZONED, XFS_REGULAR, F2FS_REGULAR)
+CAPACITY = ZONED.zones * ZONED.zone_capacity
+
+VALUE_BYTES = 800
+KEYS = 100_000
+SMALL_FILES = 3_000
+TABLES = 1_000
+LOAD_SECONDS = 12
+
+# Tables of slightly less than a zone. Buffered I/O is RocksDB's default.
+SIZES = ["--write_buffer_size=8388608", "--target_file_size_base=14680064", "--max_bytes_for_level_base=33554432"]
+BUFFERED = ["--use_direct_reads=0", "--use_direct_io_for_flush_and_compaction=0"]
+
+# `program`: db_bench, or a verb of files.cc. `existing`: the database is there. `cold`: nothing is cached when the phase begins.
+Phase = collections.namedtuple("Phase", "name program benchmark database keys value_bytes flags threads seconds existing settle cold")
+Case = collections.namedtuple("Case", "name title phases crash", defaults=(False,))
+
+
+def db_bench(name, benchmark, *flags, database="db", keys=KEYS, value_bytes=VALUE_BYTES, threads=1, seconds=None, existing=False,
+             settle=False, cold=False, direct=False):
+    flags = [*SIZES, *([] if direct else BUFFERED), *flags]
+    return Phase(name, "db_bench", benchmark, database, keys, value_bytes, flags, threads, seconds, existing, settle, cold)
+
+
+def files(verb, count, cold=False):
+    return Phase(verb, verb, verb, "files", count, 0, [], 1, None, False, False, cold)
+
+
+def reads(benchmark, *flags):
+    """Cold: after the caches are dropped. Warm: the same again."""
+    return [db_bench(f"{benchmark}-{how}-{'cold' if cold else 'warm'}", benchmark, *flags, existing=True, cold=cold,
+                     direct=how == "direct") for how in ("buffered", "direct") for cold in (True, False)]
+
+
+def database():
+    beside = ["--benchmark_write_rate_limit=2000000"]
+    return Case("database", "One database: filled, read, read while it is written", [
+        db_bench("fillrandom", "fillrandom", settle=True), *reads("readrandom", "--reads=20000"),
+        *reads("seekrandom", "--reads=4000", "--seek_nexts=10"),
+        *[db_bench(f"readwhilewriting-{how}", "readwhilewriting", *beside, existing=True, threads=2, seconds=5, cold=True,
+                   direct=how == "direct") for how in ("buffered", "direct")]])
+
+
+HOT_KEYS = 82_000  # 64 MiB
+OVERWRITES = 123_000
+HOT_BYTES = 72 * MiB  # with what compactions have not removed yet
+COLD_VALUE = 65_536
+LEVELS = (60, 75, 85, 92)
+
+
+def nearly_full():
+    """Cold data up to a level, then overwrites of a small hot database; then the next level."""
+    phases, cold = [], 0
+    for level in LEVELS:
+        wanted = CAPACITY * level // 100 - HOT_BYTES
+        phases.append(db_bench(f"cold-{level}", "fillseq", "--disable_wal=1", database=f"cold{level}",
+                               keys=(wanted - cold) // (COLD_VALUE + sets.KEY_BYTES), value_bytes=COLD_VALUE, settle=True))
+        cold = wanted
+        if level == LEVELS[0]:
+            phases.append(db_bench("hot", "fillrandom", database="hot", keys=HOT_KEYS, settle=True))
+        phases.append(db_bench(f"overwrite-{level}", "overwrite", f"--writes={OVERWRITES}", database="hot",
+                               keys=HOT_KEYS, existing=True, settle=True))
+    return Case("full", "A drive that fills: a small database overwritten beside cold data", phases)
+
+
+def synced():
+    return Case("synced", "Every write synced, 100 bytes", [
+        db_bench(f"synced-{threads}", "fillrandom", "--sync=1", database=f"db{threads}", value_bytes=100, threads=threads, seconds=5)
+        for threads in (1, 4, 16)])
+
+
+CASES = (
+    Case("fillseq", "Keys in order", [db_bench("fillseq", "fillseq", settle=True)]),
+    database(),
+    synced(),
+    Case("tables", f"{TABLES:,} tables made, ingested, in a checkpoint, deleted",
+         [files(verb, TABLES) for verb in ("tables", "ingest", "checkpoint", "delete")]),
+    nearly_full(),
+    Case("room", "Synced files of 4 MiB until there is no space", [files("full", 0)]),
+    Case("crash", f"{SMALL_FILES:,} synced files of 4 KiB, then writes, synced and unsynced, until sysrq b; the mount after it",
+         [files("small", SMALL_FILES)], crash=True),
+)

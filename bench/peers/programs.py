@@ -1,0 +1,22 @@
+"""The measured programs: those of scripts/bench, and files.cc for the same RocksDB."""
+import hashlib
+import os
+import pathlib
+
+from trial import programs
+
+
+def get(rocksdb, built_already, screen):
+    """{name: path} of what the guest runs, but for the tools."""
+    found = programs.find(rocksdb) if built_already else programs.build(rocksdb, screen)
+    files = programs.build_folder(rocksdb) / "zenfs_peers_files"
+    if not built_already:
+        screen.working("building files.cc")
+        programs.build_targets(files.parent, [], [files.name])
+    found.check([])
+    return {"db_bench": str(found.db_bench), "plugin": str(found.plugin), "zenfs": str(found.zenfs.program), "files": str(files)}
+
+
+def identity(paths):
+    """What tells two builds apart."""
+    return {name: hashlib.sha256(pathlib.Path(os.path.realpath(path)).read_bytes()).hexdigest()[:16] for name, path in paths.items()}
