@@ -2,8 +2,6 @@
 import ctypes
 import os
 import pathlib
-import subprocess
-import time
 
 from guest.devices import nvme
 from guest import zones
@@ -34,7 +32,7 @@ def command(*words):
     return done.out
 
 
-def mount(source, kind, data=""):
+def attach(source, kind, data=""):
     """Without the program mount, whose start would be a part of the time."""
     libc = ctypes.CDLL(None, use_errno=True)
     MOUNT.mkdir(parents=True, exist_ok=True)
@@ -62,18 +60,19 @@ class Candidate:
         self.format()
         self.mount()
 
-    def mount(self):
-        """Seconds that the kernel took."""
-        started = time.monotonic()
-        self.attach()
-        return time.monotonic() - started
-
     def unmount(self):
-        subprocess.run(["umount", MOUNT], check=True, timeout=60)
+        command("umount", MOUNT)
+
+    def cool(self):
+        """Nothing of the file system is cached; drop_caches would also drop the measured programs."""
+        self.unmount()
+        for drive in filter(None, (self.zoned, self.second)):
+            command("blockdev", "--flushbufs", drive)
+        self.mount()
 
     def settle(self):
         """Everything that was written is on the drives."""
-        subprocess.run(["sync", "-f", MOUNT], check=True, timeout=120)
+        command("sync", "-f", MOUNT)
 
     def place(self, name):
         return Place(MOUNT / name)
@@ -85,8 +84,8 @@ class Xfs(Candidate):
     def format(self):
         self.tool("mkfs.xfs", "-f", "-r", f"zoned=1,rtdev={self.zoned}", self.second)
 
-    def attach(self):
-        mount(self.second, "xfs", f"rtdev={self.zoned}")
+    def mount(self):
+        attach(self.second, "xfs", f"rtdev={self.zoned}")
 
 
 class F2fs(Candidate):
@@ -95,16 +94,16 @@ class F2fs(Candidate):
     def format(self):
         self.tool("mkfs.f2fs", "-f", "-m", "-c", self.zoned, self.second)
 
-    def attach(self):
-        mount(self.second, "f2fs")
+    def mount(self):
+        attach(self.second, "f2fs")
 
 
 class Btrfs(Candidate):
     def format(self):
         self.tool("mkfs.btrfs", "-f", "-O", "zoned", self.zoned)
 
-    def attach(self):
-        mount(self.zoned, "btrfs")
+    def mount(self):
+        attach(self.zoned, "btrfs")
 
 
 class ZenfsDev(Candidate):
@@ -116,7 +115,7 @@ class ZenfsDev(Candidate):
     def format(self):
         command(self.programs["zenfs"], "mkfs", self.flag, "--force")
 
-    def attach(self):
+    def mount(self):
         pass  # each program mounts
 
     def unmount(self):
@@ -136,12 +135,12 @@ class ZenfsZonefs(ZenfsDev):
 
     def format(self):
         self.tool("mkzonefs", "-f", self.zoned)
-        self.attach()
+        self.mount()
         super().format()
         Candidate.unmount(self)
 
-    def attach(self):
-        mount(self.zoned, "zonefs", "explicit-open,errors=repair")
+    def mount(self):
+        attach(self.zoned, "zonefs", "explicit-open,errors=repair")
 
     def unmount(self):
         Candidate.unmount(self)

@@ -3,7 +3,6 @@ import argparse
 import pathlib
 import sys
 
-from lab import guest as lab_guest
 from peers import cases, packages, programs
 from peers.boots import Boots
 from peers.results import Results, units_of
@@ -54,8 +53,8 @@ def measure(options, screen):
     kernel, tools, versions = packages.get(screen)
     built = programs.get(options.rocksdb, options.no_build, screen)
     setup = {"kernel": kernel.version, "packages": versions, "rocksdb": options.rocksdb, "programs": programs.identity(built),
-             "zenfs": Zenfs(built["zenfs"])("version").strip().splitlines()[0],
-             "drives": [repr(drive) for drive in cases.DRIVES], "processor": machine.processor()}
+             "zenfs": Zenfs(built["zenfs"])("version").strip().splitlines()[0], "processor": machine.processor(),
+             "drives": [repr(drive) for drive in cases.DRIVES], "cases": {case.name: repr(case.phases) for case in cases.CASES}}
     out = pathlib.Path(options.out) if options.out else BUILD_ROOT / "peers" / f"results-{options.rocksdb}"
     out.mkdir(parents=True, exist_ok=True)
     results = Results(out / "results.json", setup)
@@ -66,7 +65,6 @@ def measure(options, screen):
     try:
         Boots(kernel, {**built, "tools": str(tools)}, results, screen).run(units_of(options.turns, names, candidates), options.boots)
     finally:
-        lab_guest.Guest.kill_all()
         screen.clear()
     tables = Tables(results.document(), candidates, CASES)
     (out / "table.md").write_text(tables.text())

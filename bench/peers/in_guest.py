@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import traceback
+from types import SimpleNamespace
 
 from guest.shell import CommandFailed, modprobe
 from guest.devices import nvme
@@ -83,18 +84,32 @@ class Unit:
         self.candidate = KINDS[candidate](programs)
         self.counters = Counters(self.candidate)
         self.log = pathlib.Path("/run/tmp/output")
+        self.start_cpu = {}
 
     def run(self):
         self.candidate.make()
+        self.measure_starts()
         for phase in self.case.phases:
             self.phase(phase)
         if self.case.crash:
             self.crash()
         self.candidate.unmount()
 
+    def measure_starts(self):
+        """CPU time of the guest for a program that does nothing: its loading, and the mount. The first run fills the caches."""
+        place = self.candidate.place("start")
+        idle = {"db_bench": [self.programs["db_bench"], "--benchmarks=levelstats", f"--db={place.db}",
+                             *([f"--fs_uri={place.fs_uri}"] if place.fs_uri else [])],
+                "files": self.files("list", 0, self.candidate.place("/"))}
+        for name in dict.fromkeys("db_bench" if phase.program == "db_bench" else "files" for phase in self.case.phases):
+            for _ in range(2):
+                self.counters.start()
+                process.run(idle[name], self.log, place.environment(), PATIENCE)
+                self.start_cpu[name] = self.counters.since()["cpu_seconds"]
+
     def phase(self, phase):
         if phase.cold:
-            drop_caches()
+            self.candidate.cool()
         self.counters.start()
         place = self.candidate.place(phase.database)
         started = time.monotonic()
@@ -105,19 +120,21 @@ class Unit:
         if result is None or result.operations == 0:
             raise process.ProcessFailed(f"printed no result of {phase.benchmark}", finished.output)
         ended = re.search(rf"^{phase.benchmark} ended with (.*)$", finished.output, re.M)
-        self.sample(phase.name, result, process_seconds=seconds, **({"ended_with": ended[1]} if ended else {}))
+        start = self.start_cpu["db_bench" if phase.program == "db_bench" else "files"]
+        self.sample(phase.name, result, start, process_seconds=seconds, **({"ended_with": ended[1]} if ended else {}))
 
-    def sample(self, name, result, **more):
+    def sample(self, name, result, start_cpu_seconds, **more):
         counted = self.counters.since()
+        cpu = max(0.0, counted["cpu_seconds"] - start_cpu_seconds)
         latency = {**result.histograms[0].percentiles, "max": result.histograms[0].max} if result.histograms else {}
         line(sample={**self.identity, "phase": name, "ops_per_second": result.ops_per_second, "operations": result.operations,
                      "seconds": result.seconds, "latency_us": latency,
-                     "cpu_us_per_op": counted["cpu_seconds"] / result.operations * 1e6, **counted, **more})
+                     "cpu_us_per_op": cpu / result.operations * 1e6, "start_cpu_seconds": start_cpu_seconds, **counted, **more})
 
     def words(self, phase, place):
         if phase.program != "db_bench":
             return self.files(phase.program, phase.keys, place)
-        engine = DbBench(Programs(self.programs["db_bench"]), Seconds(phase.seconds))
+        engine = DbBench(SimpleNamespace(db_bench=self.programs["db_bench"]), SimpleNamespace(seconds=phase.seconds))
         described = sets.Phase(phase.name, phase.benchmark, phase.flags, phase.threads, phase.seconds is not None, None, phase.settle)
         return engine.words(sets.Case(self.case.name, "", phase.value_bytes, phase.keys, [described]), described, place, self.repetition,
                             not phase.existing, None)
@@ -144,12 +161,14 @@ class Unit:
         for path in self.programs.values():
             read(path)
         self.counters.start()
-        mounted = self.candidate.mount()
+        started = time.monotonic()
+        self.candidate.mount()
+        mounted = time.monotonic() - started
         listing = self.candidate.place("files")
         output = process.run(self.files("list", 0, listing), self.log, listing.environment(), PATIENCE).output
         opened, listed = (db_bench_output.result_of(output, name) for name in ("open", "list"))
         mount_us = mounted * 1e6 + opened.micros_per_op
-        self.sample("mount", opened._replace(ops_per_second=1e6 / mount_us, micros_per_op=mount_us, histograms=[]),
+        self.sample("mount", opened._replace(ops_per_second=1e6 / mount_us, micros_per_op=mount_us, histograms=[]), 0,
                     mount_ms=mount_us / 1e3, list_ms=listed.micros_per_op * listed.operations / 1e3, files_listed=listed.operations)
         self.counters.start()
         place = self.candidate.place("load")
@@ -161,26 +180,10 @@ class Unit:
         self.candidate.unmount()
 
 
-class Programs:
-    """What trial.db_bench wants to know of programs and options."""
-    def __init__(self, db_bench):
-        self.db_bench = db_bench
-
-
-class Seconds:
-    def __init__(self, seconds):
-        self.seconds = seconds
-
-
 def read(path):
     """Into the page cache: the host's files are slow to read in a guest that has just come up."""
     if pathlib.Path(path).is_file():
         pathlib.Path(path).read_bytes()
-
-
-def drop_caches():
-    subprocess.run(["sync"], check=True)
-    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
 
 
 def measured(unit, work):

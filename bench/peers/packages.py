@@ -28,7 +28,7 @@ MODULES = tuple("xfs f2fs btrfs xor raid6_pq zstd_compress zstd xxhash_generic b
 def get(screen):
     """(kernel, folder of the tools, {package: version}), downloaded if need be."""
     kernel_tree = fetched(KERNEL_SUITE, kernel_packages, screen)
-    tools = fetched(TOOLS_SUITE, lambda _: TOOLS, screen)
+    tools = fetched(TOOLS_SUITE, known_tools, screen)
     return kernel_of(kernel_tree), tools, {**versions(kernel_tree), **versions(tools)}
 
 
@@ -66,6 +66,12 @@ def kernel_packages(apt):
         raise ToolError(f"{apt.suite} has no linux-image-amd64")
     parts = re.findall(r"Depends: (linux-(?:base|binary|modules)-\d\S+)", apt.cache("depends", image[1]))
     return [image[1], *parts]
+
+
+def known_tools(apt):
+    """Without those that the suite lacks: the candidates that need them are left out."""
+    known = set(apt.cache("pkgnames").split())
+    return [name for name in TOOLS if name in known]
 
 
 def finish_kernel(tree):
