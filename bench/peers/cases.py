@@ -2,7 +2,6 @@
 import collections
 
 from lab.drives import MiB, RegularDrive, ZnsDrive
-from trial import sets
 
 # 256 zones, because XFS sets four zones aside and ZenFS some too: of few zones that would be much. 4 GiB, because btrfs runs out of
 # space for metadata on 2 GiB.
@@ -24,24 +23,28 @@ SIZES = ["--write_buffer_size=8388608", "--target_file_size_base=14680064", "--m
 BUFFERED = ["--use_direct_reads=0", "--use_direct_io_for_flush_and_compaction=0"]
 
 # `program`: db_bench, or a verb of files.cc. `existing`: the database is there. `cold`: nothing is cached when the phase begins.
-Phase = collections.namedtuple("Phase", "name program benchmark database keys value_bytes flags threads seconds existing settle cold")
+# `after`: benchmarks that run first in the same process; such a phase has no CPU time of its own.
+Phase = collections.namedtuple("Phase", "name program benchmark database keys value_bytes flags threads seconds existing settle cold after")
 Case = collections.namedtuple("Case", "name title phases crash", defaults=(False,))
 
 
 def db_bench(name, benchmark, *flags, database="db", keys=KEYS, value_bytes=VALUE_BYTES, threads=1, seconds=None, existing=False,
-             settle=False, cold=False, direct=False):
+             settle=False, cold=False, direct=False, after=()):
     flags = [*SIZES, *([] if direct else BUFFERED), *flags]
-    return Phase(name, "db_bench", benchmark, database, keys, value_bytes, flags, threads, seconds, existing, settle, cold)
+    return Phase(name, "db_bench", benchmark, database, keys, value_bytes, flags, threads, seconds, existing, settle, cold, after)
 
 
-def files(verb, count, cold=False):
-    return Phase(verb, verb, verb, "files", count, 0, [], 1, None, False, False, cold)
+def files(verb, count, name=None, folder="files"):
+    return Phase(name or verb, verb, verb, folder, count, 0, [], 1, None, False, False, False, ())
 
 
 def reads(benchmark, *flags):
-    """Cold: after the caches are dropped. Warm: the same again."""
-    return [db_bench(f"{benchmark}-{how}-{'cold' if cold else 'warm'}", benchmark, *flags, existing=True, cold=cold,
-                     direct=how == "direct") for how in ("buffered", "direct") for cold in (True, False)]
+    """Cold: nothing is cached. Warm: the same again by another process. Again: by the same process."""
+    return [db_bench(f"{benchmark}-buffered-cold", benchmark, *flags, existing=True, cold=True),
+            db_bench(f"{benchmark}-buffered-warm", benchmark, *flags, existing=True),
+            db_bench(f"{benchmark}-buffered-again", benchmark, *flags, existing=True, after=(benchmark,)),
+            db_bench(f"{benchmark}-direct-cold", benchmark, *flags, existing=True, cold=True, direct=True),
+            db_bench(f"{benchmark}-direct-warm", benchmark, *flags, existing=True, direct=True)]
 
 
 def database():
@@ -56,23 +59,22 @@ def database():
 HOT_KEYS = 82_000  # 64 MiB
 OVERWRITES = 123_000
 HOT_BYTES = 72 * MiB  # with what compactions have not removed yet
-COLD_VALUE = 65_536
+LARGE_FILE = 4 * MiB  # of files.cc
 LEVELS = (60, 75, 85, 92)
 
 
 def nearly_full():
-    """Cold data up to a level, then overwrites of a small hot database; then the next level."""
+    """Cold files up to a level, then overwrites of a small hot database; then the next level."""
     phases, cold = [], 0
     for level in LEVELS:
-        wanted = CAPACITY * level // 100 - HOT_BYTES
-        phases.append(db_bench(f"cold-{level}", "fillseq", "--disable_wal=1", database=f"cold{level}",
-                               keys=(wanted - cold) // (COLD_VALUE + sets.KEY_BYTES), value_bytes=COLD_VALUE, settle=True))
+        wanted = (CAPACITY * level // 100 - HOT_BYTES) // LARGE_FILE
+        phases.append(files("large", wanted - cold, f"cold-{level}", f"cold{level}"))
         cold = wanted
         if level == LEVELS[0]:
             phases.append(db_bench("hot", "fillrandom", database="hot", keys=HOT_KEYS, settle=True))
-        phases.append(db_bench(f"overwrite-{level}", "overwrite", f"--writes={OVERWRITES}", database="hot",
-                               keys=HOT_KEYS, existing=True, settle=True))
-    return Case("full", "A drive that fills: a small database overwritten beside cold data", phases)
+        phases.append(db_bench(f"overwrite-{level}", "overwrite", f"--writes={OVERWRITES}", database="hot", keys=HOT_KEYS, existing=True,
+                               settle=True))
+    return Case("full", "A drive that fills: a small database overwritten beside cold files", phases)
 
 
 def synced():
@@ -88,7 +90,7 @@ CASES = (
     Case("tables", f"{TABLES:,} tables made, ingested, in a checkpoint, deleted",
          [files(verb, TABLES) for verb in ("tables", "ingest", "checkpoint", "delete")]),
     nearly_full(),
-    Case("room", "Synced files of 4 MiB until there is no space", [files("full", 0)]),
     Case("crash", f"{SMALL_FILES:,} synced files of 4 KiB, then writes, synced and unsynced, until sysrq b; the mount after it",
          [files("small", SMALL_FILES)], crash=True),
+    Case("room", "Synced files of 4 MiB until there is no space", [files("full", 0)]),
 )

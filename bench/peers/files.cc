@@ -7,7 +7,8 @@
 //
 //   list        opens the file system and lists FOLDER
 //   small       writes COUNT files of 4 KiB, each synced
-//   full        writes files of 4 MiB, each synced, until there is no room
+//   large       writes COUNT files of 4 MiB, each synced
+//   full        the same until there is no room
 //   tables      writes COUNT tables of 100 keys
 //   ingest      moves these tables into a new database, a hundred at a time
 //   checkpoint  makes a checkpoint of that database
@@ -126,16 +127,8 @@ class Program {
     times.Print("list", std::max<std::size_t>(1, names.size()));
   }
 
-  void Small() {
-    MakeFolder();
-    Times times;
-    for (std::uint64_t number = 0; number < count_; ++number) {
-      times.Start();
-      OkOrDie(WriteFile(number, kSmallFile), "write");
-      times.End();
-    }
-    times.Print("small");
-  }
+  void Small() { WriteFiles("small", kSmallFile); }
+  void Large() { WriteFiles("large", kLargeFile); }
 
   void Full() {
     MakeFolder();
@@ -254,6 +247,17 @@ class Program {
     return database;
   }
 
+  void WriteFiles(const char* name, std::uint64_t bytes) const {
+    MakeFolder();
+    Times times;
+    for (std::uint64_t number = 0; number < count_; ++number) {
+      times.Start();
+      OkOrDie(WriteFile(number, bytes), "write");
+      times.End();
+    }
+    times.Print(name);
+  }
+
   rocksdb::Status WriteFile(std::uint64_t number, std::uint64_t bytes) const {
     std::unique_ptr<rocksdb::WritableFile> file;
     rocksdb::Status status = env_->NewWritableFile(PathOf(number), &file, rocksdb::EnvOptions());
@@ -314,10 +318,16 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (Program::*run)();
-  } verbs[] = {
-      {"list", &Program::List},     {"small", &Program::Small},   {"full", &Program::Full},
-      {"tables", &Program::Tables}, {"ingest", &Program::Ingest}, {"checkpoint", &Program::Checkpoint},
-      {"delete", &Program::Delete}, {"load", &Program::Load},     {"verify", &Program::Verify}};
+  } verbs[] = {{"list", &Program::List},
+               {"small", &Program::Small},
+               {"large", &Program::Large},
+               {"full", &Program::Full},
+               {"tables", &Program::Tables},
+               {"ingest", &Program::Ingest},
+               {"checkpoint", &Program::Checkpoint},
+               {"delete", &Program::Delete},
+               {"load", &Program::Load},
+               {"verify", &Program::Verify}};
   for (const auto& one : verbs) {
     if (verb == one.name) {
       (program.*one.run)();

@@ -121,21 +121,22 @@ class Unit:
             raise process.ProcessFailed(f"printed no result of {phase.benchmark}", finished.output)
         ended = re.search(rf"^{phase.benchmark} ended with (.*)$", finished.output, re.M)
         start = self.start_cpu["db_bench" if phase.program == "db_bench" else "files"]
-        self.sample(phase.name, result, start, process_seconds=seconds, **({"ended_with": ended[1]} if ended else {}))
+        self.sample(phase.name, result, None if phase.after else start, process_seconds=seconds, **({"ended_with": ended[1]} if ended else {}))
 
     def sample(self, name, result, start_cpu_seconds, **more):
         counted = self.counters.since()
-        cpu = max(0.0, counted["cpu_seconds"] - start_cpu_seconds)
+        cpu = None if start_cpu_seconds is None else max(0.0, counted["cpu_seconds"] - start_cpu_seconds) / result.operations * 1e6
         latency = {**result.histograms[0].percentiles, "max": result.histograms[0].max} if result.histograms else {}
         line(sample={**self.identity, "phase": name, "ops_per_second": result.ops_per_second, "operations": result.operations,
                      "seconds": result.seconds, "latency_us": latency,
-                     "cpu_us_per_op": cpu / result.operations * 1e6, "start_cpu_seconds": start_cpu_seconds, **counted, **more})
+                     "cpu_us_per_op": cpu, "start_cpu_seconds": start_cpu_seconds, **counted, **more})
 
     def words(self, phase, place):
         if phase.program != "db_bench":
             return self.files(phase.program, phase.keys, place)
         engine = DbBench(SimpleNamespace(db_bench=self.programs["db_bench"]), SimpleNamespace(seconds=phase.seconds))
-        described = sets.Phase(phase.name, phase.benchmark, phase.flags, phase.threads, phase.seconds is not None, None, phase.settle)
+        described = sets.Phase(phase.name, phase.benchmark, phase.flags, phase.threads, phase.seconds is not None, None, phase.settle,
+                               phase.after)
         return engine.words(sets.Case(self.case.name, "", phase.value_bytes, phase.keys, [described]), described, place, self.repetition,
                             not phase.existing, None)
 

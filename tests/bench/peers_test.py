@@ -129,7 +129,7 @@ class Sizes(unittest.TestCase):
         phases = next(case for case in cases.CASES if case.name == "full").phases
         cold = 0
         for level in cases.LEVELS:
-            cold += sum(one.keys * one.value_bytes for one in phases if one.name == f"cold-{level}")
+            cold += sum(one.keys * cases.LARGE_FILE for one in phases if one.name == f"cold-{level}")
             self.assertAlmostEqual((cold + cases.HOT_BYTES) / cases.CAPACITY, level / 100, delta=0.002)
 
     def test_no_phase_has_the_name_of_another(self):
