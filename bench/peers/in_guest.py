@@ -85,6 +85,7 @@ class Unit:
         self.counters = Counters(self.candidate)
         self.log = pathlib.Path("/run/tmp/output")
         self.start_cpu = {}
+        self.doing = "mkfs"  # for the reason of a failure
 
     def run(self):
         self.candidate.make()
@@ -108,6 +109,7 @@ class Unit:
                 self.start_cpu[name] = self.counters.since()["cpu_seconds"]
 
     def phase(self, phase):
+        self.doing = phase.name
         if phase.cold:
             self.candidate.cool()
         self.counters.start()
@@ -144,6 +146,7 @@ class Unit:
         return [self.programs["files"], place.fs_uri or "posix", verb, place.db, count, ACKNOWLEDGED]
 
     def crash(self):
+        self.doing = "the load"
         ACKNOWLEDGED.unlink(missing_ok=True)
         place = self.candidate.place("load")
         with open(self.log, "wb") as output:
@@ -159,6 +162,7 @@ class Unit:
         time.sleep(60)
 
     def after_crash(self):
+        self.doing = "after the crash"
         for path in self.programs.values():
             read(path)
         self.counters.start()
@@ -193,8 +197,12 @@ def measured(unit, work):
         work()
     except (CommandFailed, AssertionError, process.ProcessFailed, OSError, ValueError, AttributeError,
             subprocess.SubprocessError) as error:
-        tail = getattr(error, "tail", "") or traceback.format_exc(limit=3)
-        line(failure={**unit.identity, "reason": getattr(error, "reason", "") or str(error), "tail": tail})
+        if isinstance(error, process.ProcessFailed):
+            last = (error.tail.splitlines() or ["it printed nothing"])[-1]
+            reason, tail = f"{error.reason}: {last}", error.tail
+        else:
+            reason, tail = str(error), traceback.format_exc(limit=3)
+        line(failure={**unit.identity, "reason": f"{unit.doing}: {reason}", "tail": tail})
         line(end=unit.identity)
         return False
     line(end=unit.identity)

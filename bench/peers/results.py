@@ -14,6 +14,7 @@ class Results:
     def __init__(self, path, setup):
         self.path = pathlib.Path(path)
         self.setup, self.samples, self.failures, self.ended = setup, [], [], []
+        self.postponed = []  # not written: units of this run that are measured again
         if self.path.exists():
             self.load()
 

@@ -96,6 +96,14 @@ class Lines(InFolder):
         self.write(end=text[9:] + "\n")
         self.assertEqual(self.results.ended, [unit(0, "a")])
 
+    def test_a_unit_with_a_lost_command_is_measured_again_twice(self):
+        lost = {**sample(unit(0, "a"), 5), "lost_commands": 1}
+        for _ in range(2):
+            self.write({"begin": unit(0, "a")}, {"sample": lost}, {"end": unit(0, "a")})
+            self.assertEqual(self.results.ended, [])
+        self.write({"begin": unit(0, "a")}, {"sample": lost}, {"end": unit(0, "a")})
+        self.assertEqual((self.results.ended, self.results.samples), ([unit(0, "a")], [lost]))
+
     def test_a_crash_does_not_end_a_unit(self):
         self.write({"begin": unit(0, "a")}, {"sample": sample(unit(0, "a"), 5)}, {"crashing": unit(0, "a")})
         self.write({"sample": sample(unit(0, "a"), 6)}, {"end": unit(0, "a")})
