@@ -3,6 +3,7 @@ import hashlib
 import os
 import pathlib
 
+from tooling.places import ToolError
 from trial import programs
 
 
@@ -13,8 +14,11 @@ def get(rocksdb, built_already, screen):
     if not built_already:
         screen.working("building files.cc")
         programs.build_targets(files.parent, [], [files.name])
-    found.check([])
-    return {"db_bench": str(found.db_bench), "plugin": str(found.plugin), "zenfs": str(found.zenfs.program), "files": str(files)}
+    paths = {"db_bench": str(found.db_bench), "plugin": str(found.plugin), "zenfs": str(found.zenfs.program), "files": str(files)}
+    for path in paths.values():
+        if not os.path.exists(path):
+            raise ToolError(f"{path} is missing; leave --no-build away")
+    return paths
 
 
 def identity(paths):

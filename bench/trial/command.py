@@ -26,7 +26,8 @@ PROG = "bench"
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog=PROG, formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measures ZenFS against other places for a RocksDB database; docs/use/bench.md tells the rest.")
+        description="Measures ZenFS against other places for a RocksDB database; docs/use/bench.md tells the rest.",
+        epilog="A command of its own: scripts/bench peers, against Linux's file systems for zoned drives.")
     parser.add_argument("sets", nargs="*", metavar="SET", help="what to run (default: quick); --list shows them")
     parser.add_argument("--list", action="store_true", help="say which sets and candidates there are, and run none")
     parser.add_argument("--candidate", action="append", metavar="NAME[=URI]", default=[],
