@@ -92,5 +92,5 @@ CASES = (
     nearly_full(),
     Case("crash", f"{SMALL_FILES:,} synced files of 4 KiB, then writes, synced and unsynced, until sysrq b; the mount after it",
          [files("small", SMALL_FILES)], crash=True),
-    Case("room", "Synced files of 4 MiB until there is no space", [files("full", 0)]),
+    Case("room", "Synced files of 4 MiB until there is no space", [files("full", 0, "room")]),
 )

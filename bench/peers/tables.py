@@ -87,8 +87,8 @@ class Tables:
                                    f"{median([one['acknowledged'][kind] for one in samples]):,.0f}"
 
         rows = []
-        if ("room", "full") in self.phases:
-            rows.append(row("room: MiB of synced files until an error", ("room", "full"),
+        if ("room", "room") in self.phases:
+            rows.append(row("MiB of synced files until an error", ("room", "room"),
                             lambda samples: f"{4 * median([one['operations'] for one in samples]):,.0f}"))
         if ("crash", "mount") in self.phases:
             for title, name in (("mount after the crash, ms", "mount_ms"), ("list its files, ms", "list_ms"),

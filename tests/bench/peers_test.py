@@ -125,11 +125,11 @@ class Table(unittest.TestCase):
         self.assertIn("| fillseq: fillseq | 100.0 | 90.0 + 60.0 (1.50) |", text)
 
     def test_who_has_failed_says_so(self):
-        text = self.text([sample(unit(0, "zenfs-dev"), 100), sample(unit(0, "xfs", "room"), 5, phase="full")],
+        text = self.text([sample(unit(0, "zenfs-dev"), 100), sample(unit(0, "xfs", "room"), 5, phase="room")],
                          [{**unit(0, "xfs"), "reason": "no space", "tail": ""}])
         self.assertIn("| fillseq: fillseq | 100 | fails |", text)
         self.assertIn("- fillseq on xfs, turn 1: no space", text)
-        self.assertIn("| room: MiB of synced files until an error | – | 40 |", text)
+        self.assertIn("| MiB of synced files until an error | – | 40 |", text)
 
 
 class Sizes(unittest.TestCase):
