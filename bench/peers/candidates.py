@@ -40,6 +40,11 @@ def attach(source, kind, data=""):
         raise CommandFailed(f"mount of {kind}: {os.strerror(ctypes.get_errno())}")
 
 
+def set_scheduler():
+    for drive in cases.DRIVES:
+        pathlib.Path("/sys/block", nvme(drive.serial), "queue/scheduler").write_text(cases.SCHEDULER)
+
+
 class Candidate:
     """A file system of the kernel; `regular`: the second drive that it needs."""
     regular = None
@@ -51,6 +56,7 @@ class Candidate:
         self.second = f"/dev/{nvme(self.regular.serial)}" if self.regular else None
 
     def make(self):
+        set_scheduler()
         zones.reset_all(nvme(cases.ZONED.serial))
         if self.second:
             with open(self.second, "r+b") as drive:

@@ -10,6 +10,9 @@ ZONED = ZnsDrive("main", zones=256, zone_size=16 * MiB, zone_capacity=16 * MiB, 
 XFS_REGULAR = RegularDrive("xfs", 320 * MiB, block=4096)
 F2FS_REGULAR = RegularDrive("f2fs", 128 * MiB, block=4096)
 DRIVES = (ZONED, XFS_REGULAR, F2FS_REGULAR)
+# What Linux chooses for a drive with several queues, as real ones have. QEMU's has one in a guest with one processor, and gets
+# mq-deadline by default.
+SCHEDULER = "none"
 CAPACITY = ZONED.zones * ZONED.zone_capacity
 
 VALUE_BYTES = 800

@@ -54,7 +54,8 @@ def measure(options, screen):
     built = programs.get(options.rocksdb, options.no_build, screen)
     setup = {"kernel": kernel.version, "packages": versions, "rocksdb": options.rocksdb, "programs": programs.identity(built),
              "zenfs": Zenfs(built["zenfs"])("version").strip().splitlines()[0], "processor": machine.processor(),
-             "drives": [repr(drive) for drive in cases.DRIVES], "cases": {case.name: repr(case.phases) for case in cases.CASES}}
+             "drives": [repr(drive) for drive in cases.DRIVES], "scheduler": cases.SCHEDULER,
+             "cases": {case.name: repr(case.phases) for case in cases.CASES}}
     out = pathlib.Path(options.out) if options.out else BUILD_ROOT / "peers" / f"results-{options.rocksdb}"
     out.mkdir(parents=True, exist_ok=True)
     results = Results(out / "results.json", setup)
