@@ -20,10 +20,9 @@ def parser(name, arguments, usage):
 
 def at_least_one(text):
     """The type of an argument."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
 
 
 def add_json(parser):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What the tools share: how they end, what they report, what they show, programs with a time limit."""
+import argparse
 import contextlib
 import io
 import json
@@ -67,6 +68,12 @@ class Command(unittest.TestCase):
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(10)
         self.assertEqual(command.run("tool", work, lambda _: None), 130)
+
+    def test_a_number_below_one_is_refused_in_words(self):
+        self.assertEqual(command.at_least_one("12"), 12)
+        for text in ("0", "-1", "x", ""):
+            with self.assertRaisesRegex(argparse.ArgumentTypeError, f"'{text}' is not a whole number from 1 on"):
+                command.at_least_one(text)
 
     def test_json_alone_takes_no_argument_behind_it(self):
         self.assertEqual(command.lone_json(["--json", "7.8.3", "--json=x"]), ["--json=-", "7.8.3", "--json=x"])
