@@ -6,7 +6,7 @@ import pathlib
 from guest.devices import nvme
 from guest import zones
 from guest.shell import CommandFailed, attempt
-from peers import cases
+from peers import cases, packages
 from trial.candidates import Place
 
 MOUNT = pathlib.Path("/run/tmp/mount")
@@ -20,9 +20,8 @@ class Tools:
         self.library = self.tree / "usr/lib/x86_64-linux-gnu"
 
     def __call__(self, name, *words):
-        program = next(path for path in (self.tree / "usr/sbin" / name, self.tree / "usr/bin" / name, self.tree / "sbin" / name)
-                       if path.exists())
-        command(self.library / "ld-linux-x86-64.so.2", "--library-path", self.library, "--argv0", name, program.resolve(), *words)
+        command(self.library / "ld-linux-x86-64.so.2", "--library-path", self.library, "--argv0", name,
+                packages.tool(self.tree, name).resolve(), *words)
 
 
 def command(*words):

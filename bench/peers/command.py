@@ -42,7 +42,7 @@ def available(options, tools, screen):
     found = []
     for name in wanted:
         tool = CANDIDATES[name]
-        if tool and not any((tools / folder / tool).exists() for folder in ("usr/sbin", "usr/bin", "sbin")):
+        if tool and not packages.tool(tools, tool):
             screen.line(f"bench: {name} is skipped: {packages.TOOLS_SUITE} has no {tool}")
         else:
             found.append(name)

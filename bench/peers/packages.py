@@ -32,6 +32,11 @@ def get(screen):
     return kernel_of(kernel_tree), tools, {**versions(kernel_tree), **versions(tools)}
 
 
+def tool(tree, name):
+    """The path of a program in the folder of the tools; None if it is missing."""
+    return next((path for folder in ("usr/sbin", "usr/bin", "sbin") if (path := tree / folder / name).exists()), None)
+
+
 def versions(tree):
     return json.loads((tree / "versions.json").read_text())
 
