@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 from lab import kernels
-from lab.kernels import Kernel, with_sbin
+from tooling import apt
 from tooling.places import BUILD_ROOT, ToolError
 
 PLACE = BUILD_ROOT / "peers" / "packages"
@@ -29,7 +29,8 @@ def get(screen):
     """(kernel, folder of the tools, {package: version}), downloaded if need be."""
     kernel_tree = fetched(KERNEL_SUITE, kernel_packages, screen)
     tools = fetched(TOOLS_SUITE, known_tools, screen)
-    return kernel_of(kernel_tree), tools, {**versions(kernel_tree), **versions(tools)}
+    line = ".".join(kernels.module_version(kernel_tree).split(".")[:2])
+    return kernels.opened(line, kernel_tree, MODULES), tools, {**versions(kernel_tree), **versions(tools)}
 
 
 def tool(tree, name):
@@ -42,59 +43,39 @@ def versions(tree):
 
 
 def fetched(suite, names_of, screen):
-    """The folder with the unpacked packages of a suite. names_of(apt) says which."""
+    """The folder with the unpacked packages of a suite. names_of(Apt) says which."""
     tree = PLACE / suite
     if (tree / "versions.json").exists():
         return tree
     screen.working(f"getting packages of {suite}")
-    apt = Apt(suite)
-    apt("update")
+    packages = Apt(suite)
+    packages("update")
     fresh = PLACE / f"{suite}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
-    found = apt.unpack(names_of(apt), fresh)
-    if not (fresh / "lib").exists():
-        (fresh / "lib").symlink_to("usr/lib")
-    shutil.rmtree(fresh / "usr" / "share", ignore_errors=True)
-    if list(fresh.glob("usr/lib/modules/*")):
-        finish_kernel(fresh)
+    found = packages.unpack(names_of(packages), fresh)
+    kernels.tidy(fresh)
+    if (fresh / "lib" / "modules").exists():
+        kernels.complete(fresh)
     (fresh / "versions.json").write_text(json.dumps(found, indent=1))
     shutil.rmtree(tree, ignore_errors=True)
     os.rename(fresh, tree)
     return tree
 
 
-def kernel_packages(apt):
+def kernel_packages(packages):
     """The image's package is empty in newer releases and depends on those with the contents."""
-    image = re.search(r"Depends: (linux-image-\d\S+)", apt.cache("depends", "linux-image-amd64"))
+    image = re.search(r"Depends: (linux-image-\d\S+)", packages.cache("depends", "linux-image-amd64"))
     if not image:
-        raise ToolError(f"{apt.suite} has no linux-image-amd64")
-    parts = re.findall(r"Depends: (linux-(?:base|binary|modules)-\d\S+)", apt.cache("depends", image[1]))
+        raise ToolError(f"{packages.suite} has no linux-image-amd64")
+    parts = re.findall(r"Depends: (linux-(?:base|binary|modules)-\d\S+)", packages.cache("depends", image[1]))
     return [image[1], *parts]
 
 
-def known_tools(apt):
+def known_tools(packages):
     """Without those that the suite lacks: the candidates that need them are left out."""
-    known = set(apt.cache("pkgnames").split())
+    known = set(packages.cache("pkgnames").split())
     return [name for name in TOOLS if name in known]
-
-
-def finish_kernel(tree):
-    version = kernels.module_version(tree)
-    subprocess.run(["depmod", "-b", tree, version], check=True, env=with_sbin())
-    kernels.unpack_image(image_of(tree, version), tree / "vmlinux")
-
-
-def image_of(tree, version):
-    return next((path for path in (tree / "boot" / f"vmlinuz-{version}", tree / "lib" / "modules" / version / "vmlinuz")
-                 if path.exists()), tree / "vmlinuz")
-
-
-def kernel_of(tree):
-    version = kernels.module_version(tree)
-    unpacked = tree / "vmlinux"
-    line = ".".join(version.split(".")[:2])
-    return Kernel(line, version, unpacked if unpacked.exists() else image_of(tree, version), tree, MODULES)
 
 
 class Apt:
@@ -102,25 +83,15 @@ class Apt:
 
     def __init__(self, suite):
         self.suite, self.place = suite, PLACE / f"{suite}.apt"
-        for folder in ("lists/partial", "archives/partial", "sources", "debs"):
-            (self.place / folder).mkdir(parents=True, exist_ok=True)
-        self.configure()
-
-    def configure(self):
-        source = ["Types: deb", f"URIs: {mirror()}", f"Suites: {self.suite}", "Components: main"]
+        self.configuration = apt.configure(self.place, call(["apt-config", "dump"]))
+        source = ["Types: deb", f"URIs: {mirror()}", f"Suites: {suite}", "Components: main"]
         if KEYS.exists():
             source.append(f"Signed-By: {KEYS}")
         (self.place / "sources" / "peers.sources").write_text("\n".join(source) + "\n")
-        # Hooks of the machine (Post-Invoke) would see our lists as the machine's.
-        machine = [line for line in call(["apt-config", "dump"]).splitlines() if "-Invoke" not in line]
-        own = {"Dir::Etc::parts": "/dev/null", "Dir::Etc::main": "/dev/null", "Dir::Etc::sourcelist": "/dev/null",
-               "Dir::Etc::sourceparts": self.place / "sources", "Dir::State": self.place, "Dir::State::lists": self.place / "lists",
-               "Dir::State::status": "/dev/null", "Dir::Cache": self.place, "Dir::Cache::archives": self.place / "archives",
-               "APT::Sandbox::User": "", "Acquire::Languages": "none"}
-        (self.place / "apt.conf").write_text("\n".join(machine + [f'{key} "{value}";' for key, value in own.items()]) + "\n")
+        (self.place / "debs").mkdir(exist_ok=True)
 
     def environment(self):
-        return {**os.environ, "APT_CONFIG": str(self.place / "apt.conf"), "LC_ALL": "C.UTF-8"}
+        return {**os.environ, "APT_CONFIG": str(self.configuration), "LC_ALL": "C.UTF-8"}
 
     def __call__(self, *words):
         return call(["apt-get", "-q", *words], self.environment(), self.place / "debs")

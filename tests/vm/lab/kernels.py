@@ -84,13 +84,30 @@ def download(package):
             raise ToolError(f"apt-get download {package}: {lines[0]}; if its lists are old, run apt-get update")
         tree = pathlib.Path(work) / "tree"
         subprocess.run(["dpkg", "-x", packages[0], tree], check=True)
-        if not (tree / "lib").exists():  # a merged /usr
-            (tree / "lib").symlink_to("usr/lib")
-        shutil.rmtree(tree / "usr" / "share", ignore_errors=True)
-        version = module_version(tree)
-        subprocess.run(["depmod", "-b", tree, version], check=True, env=with_sbin())
-        unpack_image(tree / "boot" / f"vmlinuz-{version}", tree / "boot" / "vmlinux")
+        tidy(tree)
+        complete(tree)
         os.rename(tree, CACHE / package)
+
+
+def tidy(tree):
+    """Makes lib of an unpacked package be where it is on an installed system, and drops what no guest reads."""
+    if not (tree / "lib").exists():  # a merged /usr
+        (tree / "lib").symlink_to("usr/lib")
+    shutil.rmtree(tree / "usr" / "share", ignore_errors=True)
+
+
+def complete(tree):
+    """Makes an unpacked package of a kernel what a guest boots from."""
+    version = module_version(tree)
+    subprocess.run(["depmod", "-b", tree, version], check=True, env=with_sbin())
+    unpack_image(packed_image(tree), tree / "boot" / "vmlinux")
+
+
+def packed_image(tree):
+    """In newer releases of Debian it lies beside the modules."""
+    version = module_version(tree)
+    beside_modules = tree / "lib" / "modules" / version / "vmlinuz"
+    return beside_modules if beside_modules.exists() else tree / "boot" / f"vmlinuz-{version}"
 
 
 def unpack_image(compressed, image):
@@ -104,13 +121,13 @@ def unpack_image(compressed, image):
     except lzma.LZMAError:
         return
     if unpacked.startswith(b"\x7fELF"):
+        image.parent.mkdir(exist_ok=True)
         image.write_bytes(unpacked)
 
 
-def opened(line, tree):
-    version = module_version(tree)
+def opened(line, tree, modules=()):
     unpacked = tree / "boot" / "vmlinux"
-    return Kernel(line, version, unpacked if unpacked.exists() else tree / "boot" / f"vmlinuz-{version}", tree)
+    return Kernel(line, module_version(tree), unpacked if unpacked.exists() else packed_image(tree), tree, modules)
 
 
 def module_version(tree):
