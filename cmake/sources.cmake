@@ -142,7 +142,6 @@ set(ZENFS_SOURCES_zone
   zone/placement.cc
   zone/reclaim_demand.cc
   zone/reset_finish_queue.cc
-  zone/reset_finish_thread.cc
   zone/space_account.cc
   zone/spread.cc
   zone/zone_handles.cc

@@ -1,5 +1,5 @@
 // Resets and finishes of zones, which are slow: each is a job, and one runs at a time on the thread of ZoneManager
-// (zone/reset_finish_thread.cc).
+// (zone/zone_manager.h).
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@
 //   after each change of the pool that somebody may wait for, its maker calls Announce before it releases the lock
 //
 // Threads: all calls are thread-safe, unless they say otherwise. The mutex is a leaf; no device command is sent while it is held. One
-// background thread executes all resets and finishes (zone/reset_finish_thread.cc).
+// background thread executes all resets and finishes.
 #pragma once
 
 #include <cstdint>
@@ -202,7 +202,7 @@ class ZoneManager {
   std::unexpected<Error> Stopped() const;   // the error of calls after Stop
   std::unexpected<Error> ReadOnly() const;  // the error of writes in a read-only mount
 
-  // --- the background thread: zone/reset_finish_thread.cc ---
+  // --- the background thread ---
   void RunResets() EXCLUDES(mutex_);
   // Waits before the next reset, or until something changes; false if the next job may begin.
   bool Pause() REQUIRES(mutex_);
