@@ -285,7 +285,6 @@ set(ZENFS_SOURCES_volume
   volume/reader/reader_handle.cc
   volume/reader/reader_volume.cc
   volume/shared_buffers.cc
-  volume/volume_space.cc
   volume/volume.cc
 )
 set(ZENFS_TESTS_volume

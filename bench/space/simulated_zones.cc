@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "volume/volume_space.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs::space {
 namespace {

@@ -18,8 +18,8 @@
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "volume/mkfs.h"
-#include "volume/volume_space.h"
 #include "zone/zone_limits.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs {
 namespace {

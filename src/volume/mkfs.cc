@@ -17,9 +17,9 @@
 #include "metalog/pair_zones.h"
 #include "metalog/probe.h"
 #include "volume/pair_proof.h"
-#include "volume/volume_space.h"
 #include "zone/spread.h"
 #include "zone/zone_limits.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs {
 namespace {

@@ -67,9 +67,6 @@ class WalRig : public LogZoneAllocations {
                                  .log = {.needs = log_needs, .least = log_needs, .group = log_group},
                                  .reclaims = reclaims});
     const State now = state();
-    for (const auto& [id, record] : now.files()) {
-      for (const Extent& extent : record->extents) zones->AdoptExtent(extent, record->lifetime);
-    }
     ASSERT_TRUE(Commit({BeginEpoch{now.epoch() + 1}}).ok());
     log = std::make_unique<LogSpace>(LogSpace::Deps{.device = &device,
                                                     .zones = zones.get(),
@@ -224,13 +221,12 @@ class WalRig : public LogZoneAllocations {
       if (!moved_on && state().log_zones() == before.log_zones()) return content;
     }
   }
-  // A manager that has adopted the log zones.
+  // A manager that has adopted the committed state.
   std::unique_ptr<ZoneManager> MakeManager(const std::vector<ZoneInfo>& report,
                                            const ZoneManager::Options& options) const {
     const SlotPlan plan = PlanSlots(device.geometry(), device.name()).value();
     auto manager = ZoneManager::Create(device, plan, report, options).value();
-    const State now = state();
-    for (const auto& [id, zone] : now.log_zones()) manager->AdoptLogZone(id);
+    manager->Adopt(state());
     return manager;
   }
   // Seals the open window of `replayed` and opens the file, like a read-write mount. Call this after Mount.

@@ -28,7 +28,7 @@ struct SpaceReport {
   std::uint64_t log_limit = 0;  // bytes of the zones that the log may take; not part of the sum
   std::uint64_t lost = 0;       // capacity without live data in offline, read-only and retired zones
 
-  // Parts of `metadata`, `log` and `live`; only a read-only mount fills them (volume/volume_space.h), otherwise 0.
+  // Parts of `metadata`, `log` and `live`; only a read-only mount fills them (volume/reader/reader_volume.h), otherwise 0.
   std::uint64_t metadata_used = 0;  // written bytes of metadata zones
   std::uint64_t log_used = 0;       // live frames of files
   std::uint64_t log_garbage = 0;    // all other written bytes of log zones

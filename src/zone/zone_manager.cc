@@ -7,7 +7,9 @@
 
 #include "base/assert.h"
 #include "base/sync_point.h"
+#include "model/state.h"
 #include "zone/reset_finish_queue.h"
+#include "zone/spread.h"
 
 namespace zenfs {
 
@@ -49,14 +51,12 @@ ZoneManager::ZoneManager(ZonedDevice& device, const ZonePool::Setup& setup, std:
 
 ZoneManager::~ZoneManager() { Stop(); }
 
-void ZoneManager::AdoptLogZone(ZoneId zone) {
+void ZoneManager::Adopt(const State& state) {
   MutexLock lock(mutex_);
-  pool_.AdoptLogZone(zone);
-}
-
-void ZoneManager::AdoptExtent(const Extent& extent, Lifetime lifetime) {
-  MutexLock lock(mutex_);
-  pool_.AdoptExtent(extent, lifetime);
+  for (const auto& [id, zone] : state.log_zones()) pool_.AdoptLogZone(id);
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) pool_.AdoptExtent(extent, record->lifetime);
+  }
 }
 
 Status ZoneManager::Start() {
@@ -469,6 +469,25 @@ std::vector<ZoneStatus> ZoneManager::Zones() const {
 std::vector<std::string> ZoneManager::Check() const {
   MutexLock lock(mutex_);
   return pool_.Check();
+}
+
+// --- how a volume divides its space ---
+
+EmptyZones::LogShare LogShareOn(const Geometry& geometry) {
+  if (geometry.log_zones != 0) return {};
+  const std::uint32_t group = LogGroup(geometry);
+  return {.needs = 2 * group, .least = group, .group = group};
+}
+
+std::uint32_t HeadroomZonesOn(const Geometry& geometry, std::uint32_t metadata_zones) {
+  return geometry.main_zones() - metadata_zones >= kFewestZonesForHeadroom ? LogGroup(geometry) : 0;
+}
+
+ZoneManager::Options SpaceOptions(const Geometry& geometry, const std::vector<ZoneId>& metadata_zones) {
+  return {.metadata_zones = metadata_zones,
+          .log = LogShareOn(geometry),
+          .reclaims = true,
+          .headroom = HeadroomZonesOn(geometry, static_cast<std::uint32_t>(metadata_zones.size()))};
 }
 
 }  // namespace zenfs

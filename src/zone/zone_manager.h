@@ -41,6 +41,8 @@
 
 namespace zenfs {
 
+class State;
+
 // The read-only mounts of this host. They can't hold a pin, so they are asked before a reset.
 class ZoneReaders {
  public:
@@ -73,11 +75,10 @@ class ZoneManager {
                                                      std::vector<ZoneInfo> report, Options options);
   ~ZoneManager();
 
-  // --- mount: adopt all log zones and extents, then Start ---
-  // Adopts a zone that the metadata lists as a log zone.
-  void AdoptLogZone(ZoneId zone) EXCLUDES(mutex_);
-  // Adopts a live extent of a committed file. A zone gets the lifetime of its first adopted extent, by place.
-  void AdoptExtent(const Extent& extent, Lifetime lifetime) EXCLUDES(mutex_);
+  // --- mount: Adopt, then Start ---
+  // Takes the log zones of the committed `state`, and counts the extents of its files as live. A zone gets the lifetime of the
+  // file that has its first extent, by place. Call this at most once.
+  void Adopt(const State& state) EXCLUDES(mutex_);
   // Call this before Start, if at all. `readers` outlives the thread.
   void SetReaders(ZoneReaders* readers) { readers_ = readers; }
   // Starts the background thread. Queues a reset for each written data zone without live bytes and pins. Keeps
@@ -237,5 +238,20 @@ class ZoneManager {
   SteadyTime next_reset_ GUARDED_BY(mutex_);  // if it can wait
   Thread thread_;
 };
+
+// --- how a volume divides its space: the same for writers, readers, mkfs and `zenfs advise` ---
+
+// The zones that the log writes in turns, and as many that are ready, so that syncs need not wait for one. When nothing else is
+// left, data gets the ready ones. Of two joined devices, the log has the second one and needs no zone of the main one.
+[[nodiscard]] EmptyZones::LogShare LogShareOn(const Geometry& geometry);
+
+// Reclaim needs headroom for its copies: a zone, or a group of log zones. A device with fewer zones besides the metadata zones
+// can't spare one; there reclaim moves only what fits the remaining room.
+inline constexpr std::uint32_t kFewestZonesForHeadroom = 9;
+[[nodiscard]] std::uint32_t HeadroomZonesOn(const Geometry& geometry, std::uint32_t metadata_zones);
+
+// The options of the zone manager for a volume.
+[[nodiscard]] ZoneManager::Options SpaceOptions(const Geometry& geometry,
+                                                const std::vector<ZoneId>& metadata_zones);
 
 }  // namespace zenfs

@@ -173,8 +173,7 @@ TEST(ZoneManagerTest, LifetimesAndRoomSurviveARemount) {
   a = {};
   b = {};
   rig.Create();
-  rig.zones->AdoptExtent(shorter->front(), Lifetime::kShort);
-  rig.zones->AdoptExtent(extreme->front(), Lifetime::kExtreme);
+  rig.Adopt({{*shorter, Lifetime::kShort}, {*extreme, Lifetime::kExtreme}});
   ASSERT_TRUE(rig.zones->Start().ok());
   auto again = rig.Write(a, Lifetime::kExtreme, 1);
   ASSERT_TRUE(again);
@@ -215,14 +214,14 @@ TEST(ZoneManagerTest, NoZoneIsOpenedWhileZonesOfTheLastMountHoldAllSlots) {
 
 TEST(ZoneManagerTest, LiveActiveZonesBeyondThePlanAreFinished) {
   ZoneTestRig rig(TestGeometry(16, 8, 6));
-  std::vector<Extent> extents;
+  std::vector<ZoneTestRig::File> files;
   for (std::uint32_t zone = 0; zone < 4; ++zone) {
     const DeviceOffset place = rig.device.geometry().ZoneStart(ZoneId(zone));
     ASSERT_TRUE(rig.device.Write(place, rig.Bytes(zone + 1)).ok());
-    extents.push_back({0, place, (zone + 1) * kTestBlock});
+    files.push_back({{{0, place, (zone + 1) * kTestBlock}}, Lifetime::kLong});
   }
   rig.Create();
-  for (const Extent& extent : extents) rig.zones->AdoptExtent(extent, Lifetime::kLong);
+  rig.Adopt(files);
   ASSERT_TRUE(rig.zones->Start().ok());
   ASSERT_TRUE(rig.zones->DrainResets(ZoneTestRig::Soon()).ok());
   EXPECT_EQ(rig.ActiveOnDevice(), 2U);
@@ -238,7 +237,7 @@ TEST(ZoneManagerTest, OfflineAndReadOnlyZonesAreCountedButNotUsed) {
   ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(0), ZoneCondition::kReadOnly).ok());
   ASSERT_TRUE(rig.emulator.SetCondition(ZoneId(1), ZoneCondition::kOffline).ok());
   rig.Create();
-  rig.zones->AdoptExtent({0, DeviceOffset(0), 3 * kTestBlock}, Lifetime::kLong);
+  rig.Adopt({{{{0, DeviceOffset(0), 3 * kTestBlock}}, Lifetime::kLong}});
   ASSERT_TRUE(rig.zones->Start().ok());
   EXPECT_EQ(rig.StatusOf(ZoneId(0)).phase, ZonePhase::kRetired);
   EXPECT_EQ(rig.StatusOf(ZoneId(1)).phase, ZonePhase::kUnusable);

@@ -94,22 +94,16 @@ TEST(ZoneSharingTest, MixedLifetimesFillEveryBlockBeforeNoSpace) {
 // S3 of docs/internals/failures.md.
 TEST(ZoneSharingTest, OverwritesAfterAFillAndRemountsNeverRunOutOfFreeSpace) {
   ZoneTestRig rig(TestGeometry(24, 32, 14));
-  struct File {
-    std::vector<Extent> extents;
-    Lifetime lifetime = Lifetime::kNotSet;
-  };
-  std::vector<File> files(40);
+  std::vector<ZoneTestRig::File> files(40);
   Random random(7);
   rig.Mount(2, 2);
   for (int i = 0; i < 600; ++i) {
     if (i % 150 == 149) {
       rig.Create(2, 2);
-      for (const File& file : files) {
-        for (const Extent& extent : file.extents) rig.zones->AdoptExtent(extent, file.lifetime);
-      }
+      rig.Adopt(files);
       ASSERT_TRUE(rig.zones->Start().ok());
     }
-    File& file = files[random.Below(files.size())];
+    ZoneTestRig::File& file = files[random.Below(files.size())];
     rig.zones->RemoveLive(file.extents);
     file.extents.clear();
     file.lifetime = Lifetime(random.Below(kLifetimeCount));

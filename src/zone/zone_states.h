@@ -55,7 +55,8 @@ struct ZoneStatus {
   Lifetime lifetime = Lifetime::kNotSet;
   std::uint64_t capacity = 0;
   std::uint64_t written = 0;
-  std::uint64_t live = 0;  // for metadata and log zones only in a read-only mount (volume/volume_space.h)
+  // Of metadata and log zones only a read-only mount counts them (LiveZones in volume/reader/reader_volume.h).
+  std::uint64_t live = 0;
   std::uint64_t uncommitted = 0;  // written bytes that a file may still commit
   std::uint64_t age = 0;          // for a full zone: zones filled after it in this mount
   std::uint32_t pins = 0;

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/emulator/emulator.h"
 #include "base/aligned_buffer.h"
+#include "model/state.h"
 #include "testing/faulty_device.h"
 #include "zone/extent_sink.h"
 #include "zone/zone_manager.h"
@@ -29,7 +31,7 @@ class ZoneTestRig {
  public:
   explicit ZoneTestRig(const EmulatorGeometry& geometry) : ZoneTestRig(CreateMemoryDevice(geometry)) {}
 
-  // Creates a manager from the present zone report. Adopt the live extents, then call zones->Start().
+  // Creates a manager from the present zone report. Call Adopt if there are live files, then zones->Start().
   void Create(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0, std::uint32_t spread = 1) {
     zones.reset();
     auto plan = PlanSlots(device.geometry(), device.name());
@@ -48,6 +50,25 @@ class ZoneTestRig {
   void Mount(std::uint32_t metadata_zones = 0, std::uint32_t log_needs = 0, std::uint32_t spread = 1) {
     Create(metadata_zones, log_needs, spread);
     ASSERT_TRUE(zones->Start().ok());
+  }
+  struct File {
+    std::vector<Extent> extents;
+    Lifetime lifetime = Lifetime::kNotSet;
+  };
+  // The manager adopts the state that has these files.
+  void Adopt(const std::vector<File>& files) {
+    State state;
+    std::uint64_t next = state.next_id();
+    std::vector<Edit> edits{RaiseCounters{next + files.size(), 0}};
+    for (const File& file : files) {
+      const FileId id(next++);
+      edits.emplace_back(CreateFile{id, FileShape::kPlain, file.lifetime, 0});
+      edits.emplace_back(LinkFile{kRootDirectory, std::to_string(id.value), id});
+      if (!file.extents.empty())
+        edits.emplace_back(SetExtents{id, 0, file.extents, file.extents.back().end()});
+    }
+    ASSERT_TRUE(state.Apply(edits).ok());
+    zones->Adopt(state);
   }
 
   Result<ExtentSink::Placed> Write(SinkCursor& cursor, Lifetime lifetime, std::uint64_t blocks,

@@ -24,10 +24,10 @@
 #include "volume/fsck/log_losses.h"
 #include "volume/fsck/places.h"
 #include "volume/pair_proof.h"
-#include "volume/volume_space.h"
 #include "wal/frame_read.h"
 #include "wal/wal_recovery.h"
 #include "zone/spread.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs {
 namespace {
@@ -293,7 +293,8 @@ Status Recovery::CountZones() {
     space.reclaims = false;  // with the headroom: the next mount may need it
     space.log.needs = space.log.least;
   }
-  ZENFS_ASSIGN_OR_RETURN(zones_, AccountZones(*device_.device, plan_, report_, std::move(space), state()));
+  ZENFS_ASSIGN_OR_RETURN(zones_, ZoneManager::Create(*device_.device, plan_, report_, std::move(space)));
+  zones_->Adopt(state());
   return {};
 }
 

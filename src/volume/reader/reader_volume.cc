@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "base/crc32c.h"
 #include "base/sync_point.h"
 #include "buffers/buffer_area_place.h"
+#include "metalog/metazones.h"
 #include "metalog/probe.h"
 #include "volume/flushed_bytes.h"
 #include "volume/pair_proof.h"
 #include "volume/reader/reader_handle.h"
+#include "wal/log_zones.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs {
 
@@ -249,7 +254,93 @@ Status ReaderVolume::ForEachLayout(std::span<const FileId> files, const EachLayo
   return {};
 }
 
-Result<LiveZones> ReaderVolume::AccountZones() const {
+// --- space ---
+
+namespace {
+
+// A zone that was reset after `state` was read still counts with its former extents.
+void CoverExtents(const Geometry& geometry, const State& state, std::vector<ZoneInfo>& report) {
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) {
+      const ZoneId zone = geometry.ZoneOf(extent.place);
+      if (zone.value >= report.size()) continue;
+      ZoneInfo& info = report[zone.value];
+      const std::uint64_t end = extent.place - info.start + RoundUp(extent.length, geometry.block_size);
+      const bool movable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
+      if (!movable || end <= info.WrittenBytes() || end > info.capacity) continue;
+      info.condition = end == info.capacity ? ZoneCondition::kFull : ZoneCondition::kClosed;
+      info.write_pointer = info.start + end;
+    }
+  }
+}
+
+std::uint64_t PaddingOf(const State& state, std::uint32_t block_size) {
+  std::uint64_t padding = 0;
+  for (const auto& [id, record] : state.files()) {
+    for (const Extent& extent : record->extents) padding += OccupiedBytes(extent, block_size) - extent.length;
+  }
+  return padding;
+}
+
+void CountLogsAndMetadata(const std::map<ZoneId, std::uint64_t>& frame_bytes, LiveZones& out) {
+  for (ZoneStatus& zone : out.zones) {
+    if (zone.phase == ZonePhase::kMetadata) {
+      zone.live = zone.written;
+      out.space.metadata_used += zone.written;
+    } else if (zone.phase == ZonePhase::kLog) {
+      const auto found = frame_bytes.find(zone.id);
+      const std::uint64_t frames = found == frame_bytes.end() ? 0 : found->second;
+      // The frames were counted before the report. A zone that was reset in between holds none of them.
+      zone.live = std::min(frames, zone.written);
+      out.space.log_used += zone.live;
+      out.space.log_garbage += zone.written - zone.live;
+    }
+  }
+}
+
+std::uint64_t SpareOfLog(const State& state, std::span<const ZoneStatus> zones, std::uint32_t group) {
+  std::vector<LogZoneStatus> log;
+  for (const auto& [id, allocated] : state.log_zones()) {
+    const ZoneStatus& zone = zones[id.value];
+    const bool writable =
+        zone.phase == ZonePhase::kLog && allocated.sync_bytes == 0 && zone.written < zone.capacity;
+    log.push_back({.zone = id,
+                   .generation = allocated.generation,
+                   .capacity = zone.capacity,
+                   .written = zone.written,
+                   .writable = writable});
+  }
+  return SpareBytes(log, group);
+}
+
+// Counts zones and space from `state`, `frame_bytes` (device bytes of live frames by log zone) and a new report of all
+// zones. The report may be later than the state: then the writer's changes in between show as garbage. Writes nothing and
+// starts no thread. Errors: those of PlanSlots and of a zone report.
+Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superblock, const State& state,
+                                   const std::vector<ZoneId>& metadata_zones,
+                                   const std::map<ZoneId, std::uint64_t>& frame_bytes) {
+  const Geometry& geometry = device.geometry();
+  ZENFS_ASSIGN_OR_RETURN(const SlotPlan plan,
+                         PlanSlots(geometry, device.name(), CopiesOf(superblock, geometry)));
+  ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> report, ReportAll(device));
+  CoverExtents(geometry, state, report);
+  ZoneManager::Options options = SpaceOptions(geometry, metadata_zones);
+  options.read_only = true;
+  const std::uint32_t log_group = options.log.group;
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<ZoneManager> zones,
+                         ZoneManager::Create(device, plan, std::move(report), std::move(options)));
+  zones->Adopt(state);
+  ZENFS_RETURN_IF_ERROR(zones->Start());
+  LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
+  CountLogsAndMetadata(frame_bytes, out);
+  if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones, log_group));
+  out.space.padding = std::min(PaddingOf(state, geometry.block_size), out.space.live);
+  return out;
+}
+
+}  // namespace
+
+Result<LiveZones> ReaderVolume::LookAtZones() const {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry gate, mount_->Enter());
   LiveZones zones;
   ZENFS_RETURN_IF_ERROR(mount_->live().Look([&](LiveState::View& view) -> Status {
@@ -262,12 +353,12 @@ Result<LiveZones> ReaderVolume::AccountZones() const {
 }
 
 SpaceReport ReaderVolume::Space() const {
-  const auto zones = AccountZones();
+  const auto zones = LookAtZones();
   return zones ? zones->space : SpaceReport();
 }
 
 std::vector<ZoneStatus> ReaderVolume::Zones() const {
-  auto zones = AccountZones();
+  auto zones = LookAtZones();
   return zones ? std::move(zones->zones) : std::vector<ZoneStatus>();
 }
 

@@ -19,7 +19,8 @@
 #include "volume/mount/mount_gate.h"
 #include "volume/reader/live_state.h"
 #include "volume/volume.h"
-#include "volume/volume_space.h"
+#include "zone/space_account.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 
@@ -80,6 +81,14 @@ class ReaderMount {
   std::unique_ptr<ReaderAnnouncements> announcements_;
 };
 
+// The zones of a read-only mount, and the sums over them. A zone manager counts live bytes of data zones only. Here metadata and log
+// zones count too: all written bytes of a metadata zone are live, and the frames of files in a log zone. All verbs and the exporter
+// show these counts.
+struct LiveZones {
+  std::vector<ZoneStatus> zones;
+  SpaceReport space;  // space.used() is the sum of the live bytes of all zones that are not lost
+};
+
 class ReaderVolume final : public Volume {
  public:
   explicit ReaderVolume(std::shared_ptr<ReaderMount> mount)
@@ -116,8 +125,8 @@ class ReaderVolume final : public Volume {
   Status health() const override;
 
  private:
-  // The zones as they are now. Errors: those of Enter, LiveState::Look and AccountLiveZones.
-  [[nodiscard]] Result<LiveZones> AccountZones() const;
+  // The zones as they are now. Errors: those of Enter, LiveState::Look, PlanSlots and a zone report.
+  [[nodiscard]] Result<LiveZones> LookAtZones() const;
 
   const std::shared_ptr<ReaderMount> mount_;
 };
