@@ -19,6 +19,8 @@ FileShape ShapeForName(std::string_view name) {
 Result<std::shared_ptr<Volume>> Volume::Mount(std::unique_ptr<ZonedDevice> device,
                                               const MountOptions& options) {
   device = GuardDevice(std::move(device));
+  // Only refuses a device with too few slots, before it is read. That does not depend on the number of copies of the metadata log,
+  // which is in the superblock. Recovery::CountZones makes the plan that the mount uses, with that number.
   ZENFS_RETURN_IF_ERROR(PlanSlots(device->geometry(), device->name()));
   if (device->mode() == OpenMode::kReadOnly) {
     ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<ReaderMount> reader, ReaderMount::Open(std::move(device)));

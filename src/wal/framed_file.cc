@@ -73,7 +73,7 @@ FramedFile::FramedFile(const Deps& deps, const FileRecord& record, ReplayedLog r
       buffers_(deps.buffers, deps.buffer_bytes, record.id, std::move(taken_over.first),
                std::move(taken_over.second)),
       mtime_seconds_(std::max(replayed.mtime_seconds, taken_over.appended_seconds)) {
-  zones_.Adopt(replayed.zones, map_.pieces());
+  zones_.Adopt(replayed.zones, map_.pieces());  // pins the zones, and counts the frames in them as live
   for (const Extent& extent : record.extents) zones_.Pin(extent.place);
 }
 

@@ -599,6 +599,8 @@ Status Recovery::CommitMount(const PairRenewal& renewal) {
   if (!orphans_.needs_old_buffers()) {
     if (auto name = parts_->buffers->Name(state().buffer_place())) edits.push_back(*std::move(name));
   }
+  // Not by CommitPath, which exchanges empty zones with the zone manager: that knows its empty zones only once it has started,
+  // usually in step 10. CommitPath also stops resets if the outcome is unknown; these edits name no extents, so none must stop.
   return parts_->metalog->Commit(std::move(edits), {.data_since = FlushMark::AtOpen()});
 }
 
@@ -630,7 +632,7 @@ std::vector<Edit> Recovery::SealEdits() const {
 
 // --- 9: the framed files ---
 
-// Opens them from the records in the catalog, which are sealed now.
+// Opens them from the records in the catalog. CommitEffects has applied the commit of step 8 to it, so the records are sealed.
 void Recovery::OpenLogs() {
   for (auto& [id, log] : logs_) {
     const auto record = parts_->catalog.FindFile(id);
