@@ -30,7 +30,9 @@ Status BlockDevice::CheckWritable() const {
 
 Status BlockDevice::Read(DeviceOffset offset, ByteSpan into) {
   ZENFS_RETURN_IF_ERROR(CheckRead(offset, into));
-  return SettleRead(offset, into.size(), parts_.data->Read(offset.value, into));
+  if (!parts_.scheduler) return SettleRead(offset, into.size(), parts_.data->Read(offset.value, into));
+  const IoPlace place = parts_.data->Place(offset.value);
+  return SettleRead(offset, into.size(), ReadByRing(rings_, place.fd, place.offset, into));
 }
 
 Status BlockDevice::CheckRead(DeviceOffset offset, ByteSpan into) const {

@@ -131,6 +131,7 @@ class BlockDevice final : public ZonedDevice, private IoTarget, private CacheTar
     bool kernel_pointers = false;
     // For reads through the page cache; invalid: there are none.
     UniqueFd buffered{};
+    bool scheduler = false;  // of the kernel, for what goes by `data` (ReadByRing)
     bool io_uring = true;
     RingPool::Entries entries = RingPool::Entries::kSmall;
   };

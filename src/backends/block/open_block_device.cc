@@ -212,6 +212,7 @@ Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const
   if (!unseen_writes && PagesFit(parts.geometry.block_size)) {
     if (auto buffered = OpenBuffered(parts.control->fd())) parts.buffered = *std::move(buffered);
   }
+  parts.scheduler = facts.scheduler.value_or("none") != "none";
   parts.io_uring = options.io_uring;
   return OpenedBlock{facts, std::move(parts)};
 }

@@ -46,25 +46,46 @@ bool IsShortage(int error) {
   return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EAGAIN;
 }
 
-// Submits the one prepared command, waits for it and returns its result; nothing if the kernel does
-// not accept it. An interrupted wait continues: the kernel uses the caller's buffer until the
+// Submits the `prepared` commands, waits for all of them and returns the result of the last one, which alone has data; nothing
+// if the kernel does not accept that. An interrupted wait continues: the kernel uses the caller's buffer until the
 // command completes.
-std::optional<int> RunOne(io_uring* ring) {
-  io_uring_cqe* cqe = nullptr;
+std::optional<int> RunPrepared(io_uring* ring, unsigned prepared) {
+  int result = 0;
   RingStall stall;
-  while (io_uring_peek_cqe(ring, &cqe) != 0) {
-    const int answer = io_uring_submit_and_wait(ring, 1);
+  while (prepared != 0) {
+    io_uring_cqe* cqe = nullptr;
+    if (io_uring_peek_cqe(ring, &cqe) == 0) {
+      if (io_uring_cqe_get_data(cqe) != nullptr) result = cqe->res;
+      io_uring_cqe_seen(ring, cqe);
+      --prepared;
+      continue;
+    }
+    const int answer = io_uring_submit_and_wait(ring, prepared);
     if (answer < 0 && !stall.TryAgain(answer) && io_uring_sq_ready(ring) != 0) return std::nullopt;
   }
-  const int result = cqe->res;
-  io_uring_cqe_seen(ring, cqe);
   return result;
 }
 
-io_uring* PrepareWrite(io_uring* ring, int fd, std::span<const iovec> pieces, std::uint64_t offset) {
-  io_uring_prep_writev(io_uring_get_sqe(ring), fd, pieces.data(), static_cast<unsigned>(pieces.size()),
-                       offset);
-  return ring;
+std::optional<int> WriteInRing(io_uring* ring, int fd, std::span<const iovec> pieces, std::uint64_t offset) {
+  io_uring_sqe* const entry = io_uring_get_sqe(ring);
+  io_uring_prep_writev(entry, fd, pieces.data(), static_cast<unsigned>(pieces.size()), offset);
+  io_uring_sqe_set_data(entry, ring);
+  return RunPrepared(ring, 1);
+}
+
+// The kernel plugs the block device for a submission of more than two entries (IO_PLUG_THRESHOLD), so two of them do nothing.
+constexpr unsigned kPluggedEntries = 3;
+
+std::optional<int> ReadPlugged(io_uring* ring, int fd, ByteSpan into, std::uint64_t offset) {
+  for (unsigned i = 1; i < kPluggedEntries; ++i) {
+    io_uring_sqe* const nothing = io_uring_get_sqe(ring);
+    io_uring_prep_nop(nothing);
+    io_uring_sqe_set_data(nothing, nullptr);
+  }
+  io_uring_sqe* const entry = io_uring_get_sqe(ring);
+  io_uring_prep_read(entry, fd, into.data(), static_cast<unsigned>(into.size()), offset);
+  io_uring_sqe_set_data(entry, ring);
+  return RunPrepared(ring, kPluggedEntries);
 }
 
 // Returns bytes or -errno, like a command.
@@ -162,7 +183,7 @@ IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset, std::span<c
     const std::span<const iovec> next = cursor.Next(longest);
     const std::uint64_t to = offset + outcome.bytes;
     const std::optional<int> moved =
-        ring == nullptr ? WriteOnce(fd, next, to) : RunOne(PrepareWrite(ring.get(), fd, next, to));
+        ring == nullptr ? WriteOnce(fd, next, to) : WriteInRing(ring.get(), fd, next, to);
     if (!moved) {
       ring.reset();
       continue;
@@ -174,6 +195,30 @@ IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset, std::span<c
     cursor.Advance(static_cast<std::uint64_t>(*moved));
   }
   return outcome;
+}
+
+IoOutcome ReadByRing(RingPool& rings, int fd, std::uint64_t offset, ByteSpan into) {
+  RingPool::Lease ring = rings.Acquire(kPluggedEntries);
+  IoOutcome outcome;
+  RingStall stall;
+  while (ring != nullptr && outcome.bytes < into.size()) {
+    const ByteSpan rest = into.subspan(outcome.bytes);
+    const std::optional<int> moved =
+        ReadPlugged(ring.get(), fd, rest.first(std::min<std::uint64_t>(rest.size(), kLongestCall)),
+                    offset + outcome.bytes);
+    if (!moved) {
+      ring.reset();
+      break;
+    }
+    if ((*moved == -EINTR || *moved == -EAGAIN) && stall.TryAgain(*moved)) continue;
+    if (*moved < 0) outcome.os_errno = -*moved;
+    if (*moved <= 0) return outcome;
+    outcome.bytes += static_cast<std::uint64_t>(*moved);
+  }
+  if (outcome.bytes == into.size()) return outcome;
+  IoOutcome rest = ReadPlainly(fd, offset + outcome.bytes, into.subspan(outcome.bytes));
+  rest.bytes += outcome.bytes;
+  return rest;
 }
 
 namespace {

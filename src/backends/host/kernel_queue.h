@@ -116,6 +116,10 @@ class RingStall {
 [[nodiscard]] IoOutcome WriteByRing(RingPool& rings, int fd, std::uint64_t offset,
                                     std::span<const ByteView> pieces, std::uint64_t longest = kLongestCall);
 
+// Like ReadPlainly, but by a ring if there is one, so that the kernel plugs the block device: an I/O scheduler gets a read without a
+// plug by a worker thread of the kernel, which costs as much processor time as the read itself.
+[[nodiscard]] IoOutcome ReadByRing(RingPool& rings, int fd, std::uint64_t offset, ByteSpan into);
+
 // The device behind a queue.
 //
 // Threads: called by the thread that uses the queue.

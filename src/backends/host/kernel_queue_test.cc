@@ -181,6 +181,29 @@ TEST(WriteTest, ManyPiecesAreWrittenOneBehindTheOtherByBoth) {
   }
 }
 
+TEST(ReadTest, RingReadsWhatSystemCallsRead) {
+  TempDirectory directory;
+  const UniqueFd fd(::open(directory.File("data").c_str(), O_RDWR | O_CREAT, 0600));
+  const AlignedBuffer data = Pattern(8 * 512, 1);
+  const ByteView piece = data.View();
+  ASSERT_TRUE(WritePlainly(fd.get(), 0, std::span(&piece, 1)).Moved(piece.size()));
+  for (const auto use : {RingPool::Use::kAllowed, RingPool::Use::kForbidden}) {
+    for (const auto entries : {RingPool::Entries::kSmall, RingPool::Entries::kBig}) {
+      RingPool rings(use, entries);
+      for (int again = 0; again < 3; ++again) {  // by one ring, which nothing of the last read may be left in
+        std::vector<std::byte> found(3 * 512);
+        EXPECT_TRUE(ReadByRing(rings, fd.get(), 512, found).Moved(found.size()));
+        EXPECT_TRUE(SameBytes(found, piece.subspan(512, found.size())));
+        const IoOutcome at_end = ReadByRing(rings, fd.get(), 6 * 512, found);
+        EXPECT_EQ(at_end.bytes, 2 * 512U);
+        EXPECT_EQ(at_end.os_errno, 0);
+        EXPECT_EQ(ReadByRing(rings, -1, 0, found).os_errno, EBADF);
+        EXPECT_TRUE(ReadByRing(rings, fd.get(), 0, {}).Moved(0));
+      }
+    }
+  }
+}
+
 TEST(WriteTest, ErrorSaysHowMuchWasWrittenBefore) {
   RingPool rings;
   const AlignedBuffer data = Pattern(512, 1);

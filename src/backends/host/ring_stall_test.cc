@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -82,6 +83,20 @@ TEST_F(RingStallTest, WriteContinuesBySystemCallsIfRingsAreForbidden) {
     if (!ForbidEntering()) Leave(false);
     const bool written = WriteByRing(rings_, file_.get(), 0, std::span(&piece, 1)).Moved(piece.size());
     Leave(written && FileHolds(file_.get(), piece) && rings_.Acquire(1) == nullptr);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(RingStallTest, ReadContinuesBySystemCallsIfRingsAreForbidden) {
+  const auto run = [&] {
+    ::alarm(kLimit);
+    const ByteView piece = data_.View();
+    if (!WritePlainly(file_.get(), 0, std::span(&piece, 1)).Moved(piece.size())) Leave(false);
+    std::vector<std::byte> found(piece.size());
+    if (!ReadByRing(rings_, file_.get(), 0, found).Moved(found.size()) || !ForbidEntering()) Leave(false);
+    std::ranges::fill(found, std::byte{0});
+    const bool read = ReadByRing(rings_, file_.get(), 0, found).Moved(found.size());
+    Leave(read && SameBytes(found, piece) && rings_.Acquire(1) == nullptr);
   };
   EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
