@@ -53,6 +53,23 @@ TEST(ZoneManagerTest, MetadataZonesAreNeverGivenToDataOrLog) {
   EXPECT_EQ(rig.zones->Space().metadata, 8 * kTestBlock);
 }
 
+// A mount may commit before it starts the zones, and a log switch of that commit gives a zone back.
+TEST(ZoneManagerTest, AZoneThatMetadataGaveBackBeforeTheStartIsAllocatedOnce) {
+  ZoneTestRig rig(TestGeometry(6, 4));
+  rig.Create(2);
+  const ZoneId freed(1);
+  rig.zones->ReleaseMetadataZones(std::span(&freed, 1));
+  ASSERT_TRUE(rig.zones->Start().ok());
+  rig.ExpectSound();
+  std::vector<ZoneId> allocated;
+  for (const ZoneInfo& zone : rig.zones->AllocateMetadataZones(5)) allocated.push_back(zone.id);
+  std::ranges::sort(allocated);
+  EXPECT_EQ(allocated.size(), 5U) << "all but the one that metadata kept";
+  EXPECT_EQ(std::ranges::adjacent_find(allocated), allocated.end());
+  EXPECT_NE(std::ranges::find(allocated, freed), allocated.end());
+  rig.ExpectSound();
+}
+
 TEST(ZoneManagerTest, FullDeviceReturnsNoSpaceUntilDataIsDeleted) {
   ZoneTestRig rig(TestGeometry(6, 8));
   rig.Mount(0, 1);

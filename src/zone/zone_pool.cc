@@ -389,7 +389,7 @@ void ZonePool::ReleaseMetadataZone(ZoneId zone) {
     z.claims = 0;
     ++z.incarnation;
   });
-  empty_.Add(zone);
+  if (started_) empty_.Add(zone);  // Start adds all that are empty
   demand_.NoteChange();
   ZENFS_ASSERT(Sound());
 }

@@ -473,7 +473,8 @@ Status Recovery::RecoverSyncBlocks() {
   for (const auto& [id, log] : logs_) {
     for (const auto& [zone, bytes] : log.zones) pins_.push_back(parts_->zones->Pin(zone));
   }
-  ZENFS_RETURN_IF_ERROR(parts_->commits.Commit({RaiseCounters{0, state().next_generation()}}));
+  ZENFS_RETURN_IF_ERROR(
+      parts_->metalog->Commit({RaiseCounters{0, state().next_generation()}}));  // see CommitMount
   ZENFS_RETURN_IF_ERROR(parts_->zones->Start());
   parts_->log.MayRelease();
   std::set<FileId> recovering;
