@@ -1,6 +1,11 @@
 """What users do with tables."""
+import re
+import shutil
+import subprocess
+
 from harness import sysbench
 from harness.case import case, expect, expect_equal
+from tooling.places import ROOT
 
 from .crash import BUFFERED, BUSY, DIRECT
 
@@ -102,10 +107,19 @@ def transactions_roll_back(kit):
     server.stop()
 
 
+def type_the_page(word, here):
+    """Types the commands of the block of docs/use/myrocks.md that has `word`, with what is in their place `here`."""
+    block = next(block for block in (ROOT / "docs" / "use" / "myrocks.md").read_text().split("```") if f"\n{word} " in block)
+    places = re.compile("|".join(rf"(?<![\w-]){re.escape(page)}(?![\w-])" for page in here))
+    commands = places.sub(lambda found: str(here[found[0]]), block)
+    done = subprocess.run(["bash", "-e", "-c", commands], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    expect_equal(done.returncode, 0, f"exit status of the commands of the page, which say {(done.stderr or done.stdout)[-500:]!r}")
+
+
 @case()
 def a_backup_beside_a_running_server_is_restored(kit):
     """checkpoint and definitions under a read lock, zenfs backup, removal; another server on another device has it all"""
-    device, second = kit.device(), kit.device("second.img")
+    device, second = kit.device(), kit.unformatted_device("second.img")
     server, other = kit.server(device.uri).start(), kit.server(second.uri, name="other")
     sysbench.prepare(server, SIZE)
     expected = checked(server, "sbtest.sbtest1")
@@ -116,8 +130,11 @@ def a_backup_beside_a_running_server_is_restored(kit):
     server.query("SET GLOBAL rocksdb_fs_remove_checkpoint = 'checkpoint'")
     expect("checkpoint" not in device.names("/"), "the checkpoint is still there")
     server.stop()
-    second.on_it("restore", f"--path={backup}", "--restore_path=.rocksdb")
-    (kit.directory / "sbtest").rename(other.data / "sbtest")
+    shutil.rmtree(other.data)
+    type_the_page("mariadb-install-db", {
+        "zenfs": kit.programs.zenfs, "--zbd=nvme1n1": f"--emu={second.path}", "/backup/tables": backup,
+        "/backup/definitions/DATABASE": kit.directory / "sbtest", "/var/lib/mysql-new": other.data,
+        "--user=mysql": f"{' '.join(other.as_user())} --auth-root-authentication-method=normal"})
     other.start()
     expect_equal(checked(other, "sbtest.sbtest1"), expected, "the checksum of the table in the checkpoint")
     other.stop()
