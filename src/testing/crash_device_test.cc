@@ -311,13 +311,17 @@ TEST_F(CrashedRandomArea, LoseAllBeforeAFlushLosesTheArea) {
   EXPECT_FALSE(ReportOf(*found, ZoneId(0)).random_area);
 }
 
-TEST_F(CrashedRandomArea, EachUnflushedBlockIsOldOrNewAndOnlyNewBlocksMayBeUnreadable) {
+TEST_F(CrashedRandomArea, EachUnflushedBlockIsOldOrNewOrUnreadable) {
   ASSERT_TRUE(Put(0, 1).ok());
   ASSERT_TRUE(Put(1, 1).ok());
   ASSERT_TRUE(device.Flush().ok());
   ASSERT_TRUE(WriteBlocks(device, 0, 1, 1, 2).ok());
   ASSERT_TRUE(WriteBlocks(device, 0, 2, 1, 2).ok());
-  EXPECT_EQ(FoundAtRandom(4), (std::set<std::string>{"1100", "1200", "1120", "1220", "11X0", "12X0"}));
+  const std::set<std::string> found = FoundAtRandom(4);
+  for (const char* blocks : {"1100", "1200", "1120", "1220", "1X00", "1X20", "11X0", "12X0"}) {
+    EXPECT_TRUE(found.contains(blocks)) << blocks;
+  }
+  for (const std::string& blocks : found) EXPECT_THAT(blocks, testing::MatchesRegex("1[12X][02X]0"));
 }
 
 TEST_F(CrashedRandomArea, EnumerationContainsOldAndNewOfEachBlock) {
@@ -362,7 +366,7 @@ TEST_F(CrashedRandomArea, FinishedZoneKeepsTheFlushedBlocks) {
   ASSERT_TRUE(device.Flush().ok());
   ASSERT_TRUE(Put(2, 2).ok());
   ASSERT_TRUE(device.Finish(ZoneId(0)).ok());
-  EXPECT_EQ(FoundAtRandom(4), (std::set<std::string>{"0010", "0020"}));
+  EXPECT_EQ(FoundAtRandom(4), (std::set<std::string>{"0010", "0020", "00X0"}));
 }
 
 TEST_F(CrashedRandomArea, OldBlocksAreZerosAfterAReset) {

@@ -121,10 +121,9 @@ BlockRef LostBlock(const ZoneHistory& history, std::size_t cut, const ZoneImage&
                    Hole hole, std::uint32_t block_size, Random& random) {
   if (IsConventional(image)) return BlockBefore(history, block);  // the overwrite is lost
   if (!WrittenAtRandom(history, cut)) return HoleAt(image, block, hole, block_size, random);
-  BlockRef before = IncarnationStart(history, cut) == 0 ? BlockBefore(history, block) : nullptr;
-  // A device writes a block as a whole or not at all, so an overwrite never destroys the content that was flushed.
-  if (before != nullptr || hole != Hole::kUnreadable) return before;
-  return HoleAt(image, block, hole, block_size, random);
+  // A block that was replaced may be lost, with what was in it (docs/internals/device-assumptions.md 24).
+  if (hole == Hole::kUnreadable) return HoleAt(image, block, hole, block_size, random);
+  return IncarnationStart(history, cut) == 0 ? BlockBefore(history, block) : nullptr;
 }
 
 // The positions where the write pointer of a zone with a random write area may be, ascending.

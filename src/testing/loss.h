@@ -64,8 +64,8 @@ void Apply(ZoneImage& image, const ZoneCommand& command);
 // blocks written since the last reset before the cut may be lost; the write pointer is anywhere at
 // or above the highest surviving block.
 //
-// In a zone with a random write area, a lost block has the content that it had at the last flush, and the write pointer is
-// where one of the commands since then left it. A block that had no content at the last flush may be unreadable.
+// In a zone with a random write area, a lost block has the content that it had at the last flush, or is unreadable (24 there). The
+// write pointer is where one of the commands since then left it.
 
 enum class Hole {
   kZeros,       // of a random write area: the content at the last flush
