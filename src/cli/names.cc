@@ -1,4 +1,4 @@
-// Verbs that change names in a volume: link, rename, delete, rmdir.
+// Verbs that change names in a volume: link, rename, delete, mkdir, rmdir.
 #include "cli/device_option.h"
 #include "cli/verbs.h"
 
@@ -52,6 +52,30 @@ class DeleteAction : public Action {
   std::string path_;
 };
 
+class MkdirAction : public Action {
+ public:
+  explicit MkdirAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
+    app.add_option("path", path_, "The directory")->required()->type_name("VOLUME-PATH");
+    app.add_flag("--parents", parents_, "Also make missing parents; an existing directory is no error");
+  }
+
+  Result<int> Run(Console& console) override {
+    ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kExclusive, console));
+    const Status made = volume->MakeDirectory(path_, parents_);
+    if (!made.ok() && made.error().code() == Code::kNotFound) {
+      return Fail(made.error().Advise("--parents also makes missing parents"));
+    }
+    ZENFS_RETURN_IF_ERROR(made);
+    ZENFS_RETURN_IF_ERROR(device_.Unmount(*volume, console));
+    return 0;
+  }
+
+ private:
+  DeviceOption device_;
+  std::string path_;
+  bool parents_ = false;
+};
+
 class RmdirAction : public Action {
  public:
   explicit RmdirAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
@@ -90,6 +114,8 @@ std::unique_ptr<Action> MakeRename(CLI::App& app) {
 }
 
 std::unique_ptr<Action> MakeDelete(CLI::App& app) { return MakeAction<DeleteAction>(app); }
+
+std::unique_ptr<Action> MakeMkdir(CLI::App& app) { return MakeAction<MkdirAction>(app); }
 
 std::unique_ptr<Action> MakeRmdir(CLI::App& app) { return MakeAction<RmdirAction>(app); }
 

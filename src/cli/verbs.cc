@@ -27,6 +27,7 @@ std::span<const Verb> Verbs() {
       {"link", "Give a file an additional name (hard link)", MakeLink},
       {"rename", "Rename a file or directory", MakeRename},
       {"delete", "Delete a file", MakeDelete},
+      {"mkdir", "Make a directory", MakeMkdir},
       {"rmdir", "Remove a directory", MakeRmdir},
       {"emu create", "Make an emulated zoned device in a sparse file", MakeEmuCreate},
       {"emu clone", "Copy an emulated device; the file system in the copy gets a UUID of its own",

@@ -36,8 +36,8 @@ std::unique_ptr<Action> MakeAction(CLI::App& app) {
 // All verbs, in the order of the help.
 [[nodiscard]] std::span<const Verb> Verbs();
 
-// Makers for the table. Each is in the file named after its verb; those of `emu` in emu.cc, those of `link`, `rename`, `delete` and
-// `rmdir` in names.cc, `restore` in backup.cc, `version` in help.cc.
+// Makers for the table. Each is in the file named after its verb; those of `emu` in emu.cc, those of `link`, `rename`, `delete`,
+// `mkdir` and `rmdir` in names.cc, `restore` in backup.cc, `version` in help.cc.
 std::unique_ptr<Action> MakeDevices(CLI::App& app);
 std::unique_ptr<Action> MakeDoctor(CLI::App& app);
 std::unique_ptr<Action> MakeMkfs(CLI::App& app);
@@ -58,6 +58,7 @@ std::unique_ptr<Action> MakeRestore(CLI::App& app);
 std::unique_ptr<Action> MakeLink(CLI::App& app);
 std::unique_ptr<Action> MakeRename(CLI::App& app);
 std::unique_ptr<Action> MakeDelete(CLI::App& app);
+std::unique_ptr<Action> MakeMkdir(CLI::App& app);
 std::unique_ptr<Action> MakeRmdir(CLI::App& app);
 std::unique_ptr<Action> MakeEmuCreate(CLI::App& app);
 std::unique_ptr<Action> MakeEmuClone(CLI::App& app);

@@ -80,6 +80,7 @@ class HostileNames(CliCase):
         self.run_verb(b"rename", emu, b"--src-file=linked" + ALL, b"--dest-file=renamed" + ALL)
         self.run_verb(b"delete", emu, b"--path=renamed" + ALL)
         self.run_verb(b"emu", b"clone", self.device, self.place + b"/clone.img", status=None)
+        self.run_verb(b"mkdir", emu, b"made" + ALL)
         self.run_verb(b"rmdir", emu, b"--path=d" + ALL, b"--force")
         verbs = set(re.findall(r"^  ((?:emu )?[a-z-]+)  ", self.run_verb(b"help").stdout.decode(), re.M))
         self.assertEqual(verbs - self.verbs, {"stats", "exporter", "version", "completion"}, "verbs that this test leaves out")
@@ -95,7 +96,7 @@ class HostileNames(CliCase):
         none = b"none" + ALL
         for words in ([b"list", emu, b"--path=" + none], [b"delete", emu, b"--path=" + none], [b"rmdir", emu, b"--path=" + none],
                       [b"link", emu, b"--src-file=" + none, b"--dest-file=x"], [b"rename", emu, b"--src-file=" + none, b"--dest-file=x"],
-                      [b"delete", emu, b"--path=d" + ALL], [b"rmdir", emu, b"--path=d" + ALL], [b"mkfs", emu],
+                      [b"delete", emu, b"--path=d" + ALL], [b"mkdir", emu, b"d" + ALL], [b"rmdir", emu, b"--path=d" + ALL], [b"mkfs", emu],
                       [b"backup", emu, b"--path=/proc/" + none], [b"restore", emu, b"--path=" + self.place + none],
                       [b"list", b"--emu=" + none], [b"list", b"--uri=" + none], [b"list", b"--zbd=" + none], [b"list", b"--zonefs=" + none],
                       [b"list", emu + b"?" + none], [b"list", b"--uri=emu:" + self.device + b"?" + none], [b"stats", emu],

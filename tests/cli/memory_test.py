@@ -19,7 +19,7 @@ VERBS = {
     "devices": [["ls-uuid"], ["devices"], ["buffers"]],
     "df": [["df"], ["fs-info"], ["list", "--recursive"], ["list", "--recursive", "--json"], ["zones"], ["zones", "--json"],
            ["zones", "--svg=-"], ["dump"], ["check"], ["check", "--repair", "--dry-run"], ["scrub"], DOCTOR],
-    "rename": [["rename", "--src_file=dir-0/000000.sst", "--dest_file=moved"]],
+    "rename": [["rename", "--src_file=dir-0/000000.sst", "--dest_file=moved"], ["mkdir", "made"]],
     # DeepPaths runs these, because both need minutes for many files.
     "backup": [],
     "restore": [],

@@ -1,4 +1,4 @@
-"""The verbs that change names (link, rename, delete, rmdir), and dump, which tells what there is."""
+"""The verbs that change names (link, rename, delete, mkdir, rmdir), and dump, which tells what there is."""
 import json
 import os
 import pathlib
@@ -44,6 +44,25 @@ class Names(CliCase):
         self.refused("link", "--src-file=db", "--dest-file=x", saying="directory")
         self.refused("link", "--src-file=db/1.sst", "--dest-file=" + "x" * 256, saying="255")
         self.refused("link", "--src-file=db/1.sst", "--dest-file=/", saying="already exists")
+
+    def test_mkdir_makes_directories(self):
+        self.assertEqual(self.ok("mkdir", f"--emu={self.image}", "db/new"), "")
+        self.ok("mkdir", f"--emu={self.image}", "--parents", "/a/b/c/")
+        self.ok("mkdir", f"--emu={self.image}", "--parents", "a/b")
+        self.assertLess({"db/new", "a", "a/b", "a/b/c"}, set(self.names()))
+        self.ok("check", f"--emu={self.image}")
+
+    def test_mkdir_that_cannot_be(self):
+        self.refused("mkdir", saying="VOLUME-PATH is missing: zenfs mkdir VOLUME-PATH;")
+        self.refused("mkdir", "db", saying="db: already exists")
+        self.refused("mkdir", "/", saying="already exists")
+        self.refused("mkdir", "no/such", saying=["no", "--parents also makes missing parents"])
+        self.refused("mkdir", "CURRENT/x", saying="CURRENT: is a file")
+        self.refused("mkdir", "--parents", "CURRENT", saying="CURRENT")
+        self.refused("mkdir", "--parents", "CURRENT/x", saying="CURRENT: is a file")
+        self.refused("mkdir", "x" * 256, saying="255")
+        with self.mounted():
+            self.fails("mkdir", f"--emu={self.image}", "x", saying=["process", "volume_tool"])
 
     def test_rename_moves_files_and_directories_and_replaces_a_file(self):
         self.ok("rename", f"--emu={self.image}", "--src_file=db", "--dest_file=data")

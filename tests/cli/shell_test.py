@@ -46,7 +46,7 @@ class Shells(CliCase):
 
     def test_bash_offers_verbs(self):
         self.assertEqual(self.bash(""), self.firsts)
-        self.assertEqual(self.bash("mk"), ["mkfs"])
+        self.assertEqual(self.bash("mk"), ["mkdir", "mkfs"])
         self.assertIn("create", self.bash("emu", ""))
         self.assertEqual(self.bash("help", "zo"), ["zones"])
         self.assertEqual(self.bash("completion", ""), ["bash", "fish", "zsh"])
