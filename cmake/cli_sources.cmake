@@ -11,10 +11,12 @@ set(ZENFS_SOURCES_cli
   cli/devices.cc
   cli/df.cc
   cli/doctor.cc
+  cli/du.cc
   cli/dump.cc
   cli/elf_file.cc
   cli/emu.cc
   cli/exporter.cc
+  cli/find.cc
   cli/findings.cc
   cli/flags.cc
   cli/foreign_file.cc

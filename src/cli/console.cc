@@ -55,6 +55,11 @@ Console::Console(std::FILE* out, std::FILE* err)
 
 void Console::Print(std::string_view text) { PrintStyled(PrintableLines(text)); }
 
+bool Console::PrintBytes(std::string_view bytes) {
+  PrintStyled(bytes);
+  return write_errno_ == 0;
+}
+
 void Console::PrintStyled(std::string_view text) {
   EndProgress();
   if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() && write_errno_ == 0)

@@ -36,6 +36,8 @@ class Console {
   void PrintError(std::string_view line);
   // The line "VERB: note: TEXT" on standard error.
   void PrintNote(std::string_view verb, std::string_view text);
+  // Prints bytes as they are, for a program that reads them. Returns false if this or an earlier output failed: more is useless.
+  bool PrintBytes(std::string_view bytes);
   // Prints without escaping. Only for text with the command's own terminal sequences and no foreign
   // text.
   void PrintStyled(std::string_view text);
@@ -48,7 +50,7 @@ class Console {
   // Asks on standard error and reads a line from standard input. True if it begins with y or Y.
   [[nodiscard]] bool Ask(std::string_view question);
 
-  // Errors: kIo or kNoSpace if some earlier output did not reach standard output.
+  // Errors: kIo or kNoSpace if some earlier output did not reach standard output. The errno is EPIPE if its reader has closed it.
   [[nodiscard]] Status Flush();
 
   const Terminal& terminal() const { return terminal_; }

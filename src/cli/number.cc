@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <utility>
@@ -29,6 +30,17 @@ Result<std::chrono::milliseconds> ParseSeconds(std::string_view text, double min
                 fmt::format("'{}' is not a number of seconds from {} to {}", text, min, max));
   }
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+Result<std::uint64_t> ParseAge(std::string_view text) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;  // of each unit
+  constexpr std::pair<char, std::uint64_t> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86'400}};
+  const auto count = ParseDigits(text.substr(0, text.size() - std::min<std::size_t>(text.size(), 1)));
+  for (const auto& [unit, seconds] : kUnits) {
+    if (text.ends_with(unit) && count && *count <= kMost) return *count * seconds;
+  }
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is not an age; give a whole number with s, m, h or d, like 90s or 7d", text));
 }
 
 std::string FormatSize(std::uint64_t bytes) {

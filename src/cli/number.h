@@ -18,6 +18,9 @@ namespace zenfs {
 // "2", "0.5": from `min` to `max` seconds. Errors: kInvalidArgument; the text quotes the input and gives the range.
 [[nodiscard]] Result<std::chrono::milliseconds> ParseSeconds(std::string_view text, double min, double max);
 
+// "90s", "30m", "12h", "7d" as seconds. Errors: kInvalidArgument; the text quotes the input and lists the units.
+[[nodiscard]] Result<std::uint64_t> ParseAge(std::string_view text);
+
 // "16 MiB", "4096 bytes": the largest unit that divides `bytes` evenly.
 [[nodiscard]] std::string FormatSize(std::uint64_t bytes);
 

@@ -26,6 +26,22 @@ TEST(ParseSize, RefusesEverythingElse) {
   }
 }
 
+TEST(ParseAge, TakesOneNumberWithAUnit) {
+  EXPECT_EQ(ParseAge("90s").value(), 90u);
+  EXPECT_EQ(ParseAge("30m").value(), 1800u);
+  EXPECT_EQ(ParseAge("12h").value(), 43'200u);
+  EXPECT_EQ(ParseAge("7d").value(), 604'800u);
+  EXPECT_EQ(ParseAge("0d").value(), 0u);
+}
+
+TEST(ParseAge, RefusesEverythingElse) {
+  for (const char* text : {"", "7", "d", "-7d", "1.5h", "7 d", "7w", "7D", "18446744073709551615d"}) {
+    const auto age = ParseAge(text);
+    ASSERT_FALSE(age.has_value()) << text;
+    EXPECT_NE(age.error().text().find(text), std::string::npos);
+  }
+}
+
 TEST(ParseSize, RefusesWhatWouldOverflow) {
   EXPECT_FALSE(ParseSize("65537T").has_value());
   EXPECT_FALSE(ParseSize("72057594037927937").has_value());  // 2^56 + 1

@@ -8,6 +8,8 @@ std::span<const Verb> Verbs() {
       {"doctor", "Tell whether this host, or a program, is ready for ZenFS, and what to do", MakeDoctor},
       {"mkfs", "Make a file system on a device", MakeMkfs},
       {"list", "List the files of a directory", MakeList},
+      {"find", "Find files and directories by name, type, size or age", MakeFind},
+      {"du", "Show how much the files of each directory use", MakeDu},
       {"ls-uuid", "List all file systems: uuid and device", MakeLsUuid},
       {"df", "Show how the space is used", MakeDf},
       {"fs-info", "Show the superblock and settings of a file system", MakeFsInfo},

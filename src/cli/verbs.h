@@ -42,6 +42,8 @@ std::unique_ptr<Action> MakeDevices(CLI::App& app);
 std::unique_ptr<Action> MakeDoctor(CLI::App& app);
 std::unique_ptr<Action> MakeMkfs(CLI::App& app);
 std::unique_ptr<Action> MakeList(CLI::App& app);
+std::unique_ptr<Action> MakeFind(CLI::App& app);
+std::unique_ptr<Action> MakeDu(CLI::App& app);
 std::unique_ptr<Action> MakeLsUuid(CLI::App& app);
 std::unique_ptr<Action> MakeDf(CLI::App& app);
 std::unique_ptr<Action> MakeFsInfo(CLI::App& app);

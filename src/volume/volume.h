@@ -64,6 +64,8 @@ struct FileLayout {
   std::vector<Extent>
       flushed;  // read-only mount: behind the others, in shared memory; `place` has no meaning
   std::uint64_t last_sequence = 0;  // of these frames; a file never uses a sequence twice
+  std::uint64_t frame_bytes =
+      0;  // read-only mount: bytes of these frames on the device, with headers and padding
 };
 
 // Constant during a mount.

@@ -61,7 +61,7 @@ class HostileNames(CliCase):
         self.run_verb(b"restore", emu, b"--path=" + self.source)
         backup = b"--path=" + self.place + b"/backup"
         name = NAMES[0]
-        for words in ([b"list", emu, b"--recursive"], [b"list", emu, b"--path=d" + ALL], [b"df", emu], [b"check", emu],
+        for words in ([b"list", emu, b"--recursive"], [b"list", emu, b"--path=d" + ALL], [b"find", emu], [b"du", emu], [b"df", emu], [b"check", emu],
                       [b"check", emu, b"--read-data"], [b"scrub", emu], [b"zones", emu], [b"fs-info", emu], [b"advise", emu], [b"backup", emu, backup],
                       [b"backup", emu, backup + b"2"], [b"restore", emu, b"--path=" + self.source, b"--force"],
                       [b"emu", b"info", self.device], [b"emu", b"power-cut", self.device]):

@@ -17,9 +17,9 @@ DOCTOR = ["doctor", "--run", "true", "--prefix=EMPTY"]
 # One verb or more of each row of the page's table. A row is named by its first verb.
 VERBS = {
     "devices": [["ls-uuid"], ["devices"], ["buffers"]],
-    "df": [["df"], ["fs-info"], ["list", "--recursive"], ["list", "--recursive", "--json"], ["zones"], ["zones", "--json"],
+    "df": [["df"], ["du"], ["find"], ["fs-info"], ["list", "--recursive"], ["list", "--recursive", "--json"], ["zones"], ["zones", "--json"],
            ["zones", "--svg=-"], ["dump"], ["check"], ["check", "--repair", "--dry-run"], ["scrub"], DOCTOR],
-    "rename": [["rename", "--src_file=dir-0/000000.sst", "--dest_file=moved"], ["mkdir", "made"]],
+    "rename": [["rename", "--src_file=dir-0/000000.sst", "--dest_file=moved"], ["mkdir", "--parents", "made"]],
     # DeepPaths runs these, because both need minutes for many files.
     "backup": [],
     "restore": [],

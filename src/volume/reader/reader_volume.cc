@@ -154,6 +154,7 @@ FileLayout LayoutOf(const LiveFile& file) {
         {.file_offset = part.offset, .place = {}, .length = part.bytes.size(), .crc = Crc32c(part.bytes)});
   }
   if (file.log == nullptr) return layout;
+  for (const auto& [zone, bytes] : file.log->zones) layout.frame_bytes += bytes;
   for (const Piece& piece : file.log->index.pieces()) {
     if (piece.sequence == 0 || piece.damaged) continue;
     layout.frames.push_back({piece.file_offset, piece.place, piece.length});
