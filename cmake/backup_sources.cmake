@@ -3,6 +3,7 @@ set(ZENFS_SOURCES_backup
   backup/backup.cc
   backup/backup_destination.cc
   backup/manifest.cc
+  backup/one_file.cc
   backup/path_tree.cc
   backup/record_text.cc
   backup/restore.cc
@@ -19,6 +20,7 @@ set(ZENFS_TESTS_backup
   backup/hostile_directory_test.cc
   backup/hostile_size_test.cc
   backup/manifest_test.cc
+  backup/one_file_test.cc
   backup/path_tree_test.cc
   backup/record_text_test.cc
   backup/restore_test.cc

@@ -64,7 +64,7 @@ function(zenfs_add_cli_tests)
     RUNNING_LIBRARY=$<TARGET_FILE:zenfs_running_library> RUNNING_PROGRAM=$<TARGET_FILE:zenfs_running_program>
     STATIC_PROGRAM=$<TARGET_FILE:zenfs_running_static>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
-          backup_test.py tree_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
+          backup_test.py one_file_test.py tree_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
           buffers_test.py advise_test.py outputs_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})

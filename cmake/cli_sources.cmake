@@ -31,12 +31,14 @@ set(ZENFS_SOURCES_cli
   cli/mkfs.cc
   cli/names.cc
   cli/number.cc
+  cli/one_file.cc
   cli/program_look.cc
   cli/prometheus_families.cc
   cli/scrape_server.cc
   cli/scrub.cc
   cli/stats.cc
   cli/table.cc
+  cli/transfer_console.cc
   cli/verbs.cc
   cli/volume_poll.cc
   cli/watch.cc

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "backup/backup_destination.h"
+#include "backup/one_file.h"
 #include "backup/source_file.h"
 #include "backup/volume_tree.h"
-#include "base/clock.h"
 #include "base/counted.h"
 #include "base/free_bytes.h"
 #include "base/saturating.h"
@@ -18,7 +18,6 @@
 namespace zenfs {
 namespace {
 
-constexpr int kReplacedAtMost = 10;  // how often a writer may replace a file while it is read
 constexpr std::size_t kDamagedNamedAtMost = 20;
 constexpr std::string_view kNotCopied = "it is not copied; if an earlier run has copied it, that copy stays";
 
@@ -130,10 +129,9 @@ class BackupRun {
   Result<Outcome> Copy(std::size_t number, const VolumeFile& file, const std::string& path, FirstName& first);
   Result<Outcome> CopyAgain(std::size_t number, const VolumeFile& file, const std::string& path,
                             FirstName& first);
-  Result<std::uint32_t> CopyBytes(const ReadAhead::Reader& read, std::uint64_t size, HostFile& to,
-                                  const std::string& path, std::uint64_t mtime_seconds);
+  Status Complete(HostFile& to, std::uint32_t crc, std::uint64_t size, const std::string& path,
+                  std::uint64_t mtime_seconds);
   Result<Outcome> Accept(std::size_t number, const VolumeFile& file, const ManifestFile& line);
-  Result<Outcome> WhatBecameOf(const std::string& path, FileId id, const VerifiedSource& source);
 
   void NoteUnreadable(const Error& error, std::string_view copy) EXCLUDES(mutex_);
   void NoteUnreadableToo(const std::string& path, const FirstName& first, std::string_view copy)
@@ -573,7 +571,6 @@ Status BackupRun::CopyUntilItStays(std::size_t number, const VolumeFile& file, c
 
 Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile& file,
                                            const std::string& path, FirstName& first) {
-  const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
   SyncPoint::Reach("BackupRun::Copy");
   if (IsTheSame(file, path, first)) {
     if (first.copy) return CopyAgain(number, file, path, first);
@@ -582,46 +579,31 @@ Result<BackupRun::Outcome> BackupRun::Copy(std::size_t number, const VolumeFile&
       return Outcome::kUnreadable;
     }
   }
-  // Both are taken before the file is looked at, so that the next run copies a file that changes
-  // from here on.
-  const std::uint64_t begun = WallSeconds();
-  const auto layout = volume_.Layout(path);
-  if (!layout) return gone(layout.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(layout.error());
-  SyncPoint::Reach("BackupRun::Copy:laid-out");
-  const auto from = volume_.OpenForRead(path);
-  if (!from) return gone(from.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(from.error());
-  const auto stat = volume_.Stat(path);
-  if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
-  const FileHandle& source = **from;
-  if (stat->id != source.id()) return Outcome::kReplaced;
-
-  const std::uint64_t size = source.size();
-  if (size < EndOfExtents(*layout)) return Outcome::kReplaced;  // truncated since the layout was taken
   ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
-  VerifiedSource verified(source, *layout, volume_.info().geometry, path);
-  first = {.path = path, .size = size, .mtime_seconds = stat->mtime_seconds};
-  const auto crc = CopyBytes([&](std::uint64_t offset, ByteSpan into) { return verified.Read(offset, into); },
-                             size, to, path, stat->mtime_seconds);
-  ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  if (!crc && verified.failure()) {
-    const auto outcome = WhatBecameOf(path, source.id(), verified);
-    if (outcome && *outcome == Outcome::kUnreadable) first.failed = verified.failure()->code();
-    return outcome;
+  ZENFS_ASSIGN_OR_RETURN(const FileRead read, ReadVolumeFile(volume_, transfer_, path, [&](ByteView chunk) {
+                           return to.Append(chunk);
+                         }));
+  if (read.outcome == FileRead::Outcome::kDeleted) return Outcome::kDeleted;
+  if (read.outcome == FileRead::Outcome::kReplaced) return Outcome::kReplaced;
+  first = {.path = path, .size = read.size, .mtime_seconds = read.stat.mtime_seconds};
+  if (read.outcome == FileRead::Outcome::kUnreadable) {
+    first.failed = read.failure->code();
+    NoteUnreadable(*read.failure, kNotCopied);
+    return Outcome::kUnreadable;
   }
-  if (!crc) return Fail(crc.error());
-  if (const auto now = volume_.Layout(path); now && verified.Misses(*now, size)) return Outcome::kReplaced;
-  ManifestFile line{.id = source.id().value,
-                    .size = size,
-                    .mtime_seconds = stat->mtime_seconds,
-                    .crc32c = *crc,
-                    .lifetime = stat->lifetime};
-  if (const ContentMark mark = ContentMark::Of(*layout, size); !mark.sum) {
+  ZENFS_RETURN_IF_ERROR(Complete(to, read.crc32c, read.size, path, read.stat.mtime_seconds));
+  ManifestFile line{.id = read.stat.id.value,
+                    .size = read.size,
+                    .mtime_seconds = read.stat.mtime_seconds,
+                    .crc32c = read.crc32c,
+                    .lifetime = read.stat.lifetime};
+  if (const ContentMark mark = ContentMark::Of(read.layout, read.size); !mark.sum) {
     line.layout = mark.layout;
-    line.copied_seconds = begun;
+    line.copied_seconds = read.begun_seconds;
   }
   ZENFS_ASSIGN_OR_RETURN(const Outcome outcome, Accept(number, file, line));
   if (file.stat.links > 1) {
-    first.crc = *crc;
+    first.crc = read.crc32c;
     first.line = line;
     first.copy = std::move(to);
   }
@@ -633,31 +615,29 @@ Result<BackupRun::Outcome> BackupRun::CopyAgain(std::size_t number, const Volume
                                                 const std::string& path, FirstName& first) {
   ZENFS_ASSIGN_OR_RETURN(HostFile to, destination_->CreateTemporary(number));
   const auto crc =
-      CopyBytes([&](std::uint64_t offset, ByteSpan into) { return first.copy->Read(offset, into); },
-                first.size, to, path, first.mtime_seconds);
+      transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return first.copy->Read(offset, into); },
+                     first.size, path, [&](ByteView chunk) { return to.Append(chunk); });
+  const bool complete =
+      crc && *crc == first.line.crc32c && Complete(to, *crc, first.size, path, first.mtime_seconds).ok();
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
-  if (crc && *crc == first.line.crc32c) return Accept(number, file, first.line);
+  if (complete) return Accept(number, file, first.line);
   first = {};
   return Outcome::kReplaced;
 }
 
 // Syncs the bytes to stable media and reads them back.
-Result<std::uint32_t> BackupRun::CopyBytes(const ReadAhead::Reader& read, std::uint64_t size, HostFile& to,
-                                           const std::string& path, std::uint64_t mtime_seconds) {
-  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t crc,
-                         transfer_.Pump(read, size, path, [&](ByteView chunk) { return to.Append(chunk); }));
+Status BackupRun::Complete(HostFile& to, std::uint32_t crc, std::uint64_t size, const std::string& path,
+                           std::uint64_t mtime_seconds) {
   ZENFS_RETURN_IF_ERROR(to.SetModified(mtime_seconds));
   ZENFS_RETURN_IF_ERROR(to.Sync());
   to.DropCache();
-  SyncPoint::Reach("BackupRun::CopyBytes:written");
+  SyncPoint::Reach("BackupRun::Complete:written");
   ZENFS_ASSIGN_OR_RETURN(const std::uint32_t written, ChecksumOfCopy(to, size));
-  if (written != crc) {
-    return Fail(
-        Code::kCorruption,
-        fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
-                    path, options_.destination, written, crc));
-  }
-  return crc;
+  if (written == crc) return {};
+  return Fail(
+      Code::kCorruption,
+      fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})", path,
+                  options_.destination, written, crc));
 }
 
 Result<BackupRun::Outcome> BackupRun::Accept(std::size_t number, const VolumeFile& file,
@@ -671,21 +651,6 @@ Result<BackupRun::Outcome> BackupRun::Accept(std::size_t number, const VolumeFil
   ++files_copied_;
   bytes_copied_ += line.size;
   return Outcome::kCopied;
-}
-
-// Decides about a file that could not be read. Only a file without a name was deleted; bytes in an offline zone give the same
-// read error.
-Result<BackupRun::Outcome> BackupRun::WhatBecameOf(const std::string& path, FileId id,
-                                                   const VerifiedSource& source) {
-  const auto gone = [](const Error& error) { return error.code() == Code::kNotFound; };
-  const auto stat = volume_.Stat(path);
-  if (!stat) return gone(stat.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(stat.error());
-  if (stat->id != id) return stat->is_directory ? Outcome::kDeleted : Outcome::kReplaced;
-  const auto now = volume_.Layout(path);
-  if (!now) return gone(now.error()) ? Result<Outcome>(Outcome::kDeleted) : Fail(now.error());
-  if (source.ExtentsDiffer(*now)) return Outcome::kReplaced;
-  NoteUnreadable(*source.failure(), kNotCopied);
-  return Outcome::kUnreadable;
 }
 
 // --- files of the volume that can't be read ---

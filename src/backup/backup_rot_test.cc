@@ -102,7 +102,7 @@ TEST_F(BackupTest, AFileThatGetsExtentsWhileItIsReadIsReadAgain) {
   Put("table.sst", "table, ");
   int changes = 0;
   SwitchedPoints::During grow(points_, [&](std::string_view name) {
-    if (name != "BackupRun::Copy:laid-out" || ++changes > 1) return;
+    if (name != "ReadVolumeFile:laid-out" || ++changes > 1) return;
     auto file = volume_->OpenForAppend("table.sst", false);
     ASSERT_TRUE(IsOk(file) && IsOk((*file)->Append(AsBytes("more"))) && IsOk((*file)->Close()));
   });

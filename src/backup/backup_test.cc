@@ -199,7 +199,7 @@ TEST_F(BackupTest, VerifyFindsADamagedCopyAndReplacesIt) {
 TEST_F(BackupTest, ACopyThatReadsBackOtherwiseIsAnError) {
   Fill();
   SwitchedPoints::During corrupt(points_, [this](std::string_view name) {
-    if (name != "BackupRun::CopyBytes:written") return;
+    if (name != "BackupRun::Complete:written") return;
     const std::string temporary = Dest(std::string(kBackupStaging) + "/0");
     if (!std::filesystem::exists(temporary)) return;
     std::filesystem::resize_file(temporary, std::filesystem::file_size(temporary) / 2);

@@ -74,7 +74,7 @@ TEST_F(HostileSizeTest, SizesWhoseSumOverflowsAreRefusedBeforeAnythingIsWritten)
   ASSERT_TRUE(IsOk(record));
   const auto refused = PlanRestore(*volume_, source, **record, false);
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
-  EXPECT_THAT(refused.error().text(), HasSubstr("and 16384 PiB are to be restored; nothing was changed"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("and 16384 PiB are to be written; nothing was changed"));
 }
 
 // 4,000 empty files take no room on the device, and their paths 16 MB in each file of the record.
@@ -156,7 +156,7 @@ TEST_F(RestoreToTheHost, AFileForTheAuxDirectoryMustFitThereBeforeAnythingIsWrit
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
   EXPECT_THAT(refused.error().text(), HasSubstr("the aux directory " + aux_ + " has room for "));
   EXPECT_THAT(refused.error().text(),
-              HasSubstr("and 4096 PiB are to be restored there; nothing was changed"));
+              HasSubstr("and 4096 PiB are to be written there; nothing was changed"));
 }
 
 TEST_F(RestoreToTheHost, AFileForTheAuxDirectoryNeedsNoRoomOnTheDevice) {

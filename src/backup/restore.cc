@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "backup/one_file.h"
 #include "backup/path_tree.h"
 #include "backup/volume_tree.h"
 #include "base/crc32c.h"
-#include "base/free_bytes.h"
-#include "base/saturating.h"
-#include "base/short_bytes.h"
 #include "base/sync_point.h"
 #include "catalog/path.h"
-#include "volume/aux_directory/aux_directory.h"
 
 namespace zenfs {
 namespace {
@@ -52,37 +49,6 @@ Status RefuseCollisions(const Collisions& collisions) {
           collisions.count == 1 ? "is" : "are", collisions.count));
 }
 
-// Bytes of files to restore in one place, and of the files that they replace.
-struct Demand {
-  std::uint64_t needed = 0;
-  std::uint64_t replaced = 0;
-};
-
-Status CheckDevice(const Volume& volume, const Demand& demand) {
-  // An optimistic check: garbage may be freed meanwhile, and log zones have room for files that are
-  // logs.
-  const SpaceReport space = volume.Space();
-  const std::uint64_t room = SaturatingSum(space.free + space.garbage + space.log, demand.replaced);
-  if (demand.needed <= room) return {};
-  return Fail(Code::kNoSpace,
-              fmt::format("{} has room for {}, and {} are to be restored; nothing was changed",
-                          volume.info().device_name, ShortBytes(room), ShortBytes(demand.needed)));
-}
-
-Status CheckAuxDirectory(const AuxDirectory& aux, const Demand& demand) {
-  if (demand.needed == 0) return {};
-  ZENFS_ASSIGN_OR_RETURN(const HostDirectory directory, aux.Enter());
-  const auto free = FreeBytes(directory.descriptor());
-  if (!free) return {};  // a lack of space will show when writing
-  const std::uint64_t room = SaturatingSum(*free, demand.replaced);
-  if (demand.needed <= room) return {};
-  return Fail(
-      Code::kNoSpace,
-      fmt::format(
-          "the aux directory {} has room for {}, and {} are to be restored there; nothing was changed",
-          aux.host_path(), ShortBytes(room), ShortBytes(demand.needed)));
-}
-
 }  // namespace
 
 Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& source,
@@ -107,9 +73,7 @@ Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& sourc
     ZENFS_RETURN_IF_ERROR(check_directory(source.Destination(directory)));
   }
   Collisions collisions;
-  const AuxDirectory* const aux = volume.aux_directory();
-  Demand of_device;
-  Demand of_host;
+  Demands demands;
   for (const RestoreItem& item : source.items) {
     const std::string destination = source.Destination(item.node);
     if (record.Has(item, destination)) {
@@ -123,19 +87,11 @@ Result<RestorePlan> PlanRestore(const Volume& volume, const RestoreSource& sourc
           fmt::format("{} is a directory in the volume, and a file is to be restored there", destination));
     }
     if (stat) collisions.Add(destination);
-    if (aux != nullptr && AuxDirectory::Keeps(destination)) {
-      ZENFS_ASSIGN_OR_RETURN(const HostStat there, aux->Find(destination));
-      of_host.needed = SaturatingSum(of_host.needed, item.size);
-      of_host.replaced = SaturatingSum(of_host.replaced, there.size);
-    } else {
-      of_device.needed = SaturatingSum(of_device.needed, item.size);
-      of_device.replaced = SaturatingSum(of_device.replaced, stat ? stat->size : 0);
-    }
+    ZENFS_RETURN_IF_ERROR(demands.Add(volume, destination, item.size, stat));
     plan.work.push_back(&item);
   }
   if (!force) ZENFS_RETURN_IF_ERROR(RefuseCollisions(collisions));
-  ZENFS_RETURN_IF_ERROR(CheckDevice(volume, of_device));
-  if (aux != nullptr) ZENFS_RETURN_IF_ERROR(CheckAuxDirectory(*aux, of_host));
+  ZENFS_RETURN_IF_ERROR(demands.Check(volume));
   return plan;
 }
 
@@ -157,10 +113,7 @@ class RestoreRun {
   Status Process(std::size_t number);
   Result<bool> IsTheSame(const RestoreItem& item, const std::string& destination);
   Result<std::uint32_t> ChecksumOf(const RestoreItem& item);
-  Result<std::uint32_t> ChecksumOf(const FileHandle& file, const std::string& path);
   Status Write(const RestoreItem& item, const std::string& staging, const std::string& destination);
-  Result<std::uint64_t> WriteBytes(const RestoreItem& item, const std::string& staging,
-                                   const std::string& destination, std::uint32_t& crc);
 
   Volume& volume_;
   const RestoreOptions& options_;
@@ -239,11 +192,6 @@ Result<std::uint32_t> RestoreRun::ChecksumOf(const RestoreItem& item) {
                         item.size, file.path(), {});
 }
 
-Result<std::uint32_t> RestoreRun::ChecksumOf(const FileHandle& file, const std::string& path) {
-  return transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return file.Read(offset, into); },
-                        file.size(), path, {});
-}
-
 Status RestoreRun::RestoreAll() {
   ZENFS_RETURN_IF_ERROR(record_->Begin());
   if (!source_->into.empty()) ZENFS_RETURN_IF_ERROR(volume_.MakeDirectory(source_->into, true));
@@ -264,7 +212,7 @@ Status RestoreRun::Process(std::size_t number) {
     ++same_;
     return {};
   }
-  const std::string staging = RestoreRecord::StagingPath(number, destination);
+  const std::string staging = RestoreRecord::StagingPath(std::to_string(number), destination);
   if (Status written = Write(item, staging, destination); !written.ok()) {
     IgnoreError(volume_.Unlink(staging));  // if this fails, the next run removes it
     return written;
@@ -281,7 +229,7 @@ Result<bool> RestoreRun::IsTheSame(const RestoreItem& item, const std::string& d
   if (!there) return there.error().code() == Code::kNotFound ? Result<bool>(false) : Fail(there.error());
   if ((*there)->size() != item.size) return false;
   transfer_.Expect((item.crc32c ? 1 : 2) * item.size, 0);
-  const auto crc = ChecksumOf(**there, destination);
+  const auto crc = ChecksumOfFile(transfer_, **there, destination);
   ZENFS_RETURN_IF_ERROR(transfer_.CheckGoingOn());
   if (!crc) return false;  // unreadable: replace it
   if (item.crc32c) return *crc == *item.crc32c;
@@ -291,46 +239,21 @@ Result<bool> RestoreRun::IsTheSame(const RestoreItem& item, const std::string& d
 
 Status RestoreRun::Write(const RestoreItem& item, const std::string& staging,
                          const std::string& destination) {
-  std::uint32_t crc = 0;
-  ZENFS_ASSIGN_OR_RETURN(const std::uint64_t id, WriteBytes(item, staging, destination, crc));
-  if (item.crc32c && crc != *item.crc32c) {
+  ZENFS_ASSIGN_OR_RETURN(const HostFile from,
+                         source_->directory.OpenForRead(source_->paths.PathOf(item.node)));
+  ZENFS_ASSIGN_OR_RETURN(const FileWritten written, WriteVolumeFile(volume_, transfer_, from, item.size,
+                                                                    staging, destination, item.lifetime));
+  if (item.crc32c && written.crc32c != *item.crc32c) {
     return Fail(Code::kCorruption,
                 fmt::format("{} changed while it was restored", source_->HostPath(item.node)));
   }
   SyncPoint::Reach("RestoreRun::Write:written");
-  ZENFS_ASSIGN_OR_RETURN(const auto written, volume_.OpenForRead(staging));
-  ZENFS_ASSIGN_OR_RETURN(const std::uint32_t read_back, ChecksumOf(*written, destination));
-  if (read_back != crc || written->size() != item.size) {
-    return Fail(
-        Code::kCorruption,
-        fmt::format("{}: what was read back from {} is not what was written (CRC32C {:08x}, not {:08x})",
-                    destination, volume_.info().device_name, read_back, crc));
-  }
-  ZENFS_RETURN_IF_ERROR(record_->Add(id, {.size = item.size,
-                                          .mtime_ns = item.mtime_ns,
-                                          .crc32c = crc,
-                                          .path_crc32c = Crc32c(AsBytes(destination))}));
+  ZENFS_RETURN_IF_ERROR(ReadBack(volume_, transfer_, written, item.size, staging, destination));
+  ZENFS_RETURN_IF_ERROR(record_->Add(written.id.value, {.size = item.size,
+                                                        .mtime_ns = item.mtime_ns,
+                                                        .crc32c = written.crc32c,
+                                                        .path_crc32c = Crc32c(AsBytes(destination))}));
   return volume_.Rename(staging, destination);
-}
-
-// Writes, syncs and closes the file. Returns its id.
-Result<std::uint64_t> RestoreRun::WriteBytes(const RestoreItem& item, const std::string& staging,
-                                             const std::string& destination, std::uint32_t& crc) {
-  ZENFS_ASSIGN_OR_RETURN(const HostFile from,
-                         source_->directory.OpenForRead(source_->paths.PathOf(item.node)));
-  ZENFS_ASSIGN_OR_RETURN(const auto to, volume_.Create(staging, item.lifetime));
-  const auto append = [&](ByteView chunk) -> Status {
-    if (const Status appended = to->Append(chunk); !appended.ok()) {
-      return Fail(appended.error().With(destination));
-    }
-    return {};
-  };
-  ZENFS_ASSIGN_OR_RETURN(
-      crc, transfer_.Pump([&](std::uint64_t offset, ByteSpan into) { return from.Read(offset, into); },
-                          item.size, from.path(), append));
-  ZENFS_RETURN_IF_ERROR(to->Sync());
-  ZENFS_RETURN_IF_ERROR(to->Close());
-  return to->id().value;
 }
 
 }  // namespace

@@ -146,11 +146,11 @@ Status RestoreRecord::Begin() {
   return log_->Sync();
 }
 
-std::string RestoreRecord::StagingPath(std::size_t number, std::string_view name) {
+std::string RestoreRecord::StagingPath(std::string_view stem, std::string_view name) {
   // A file of the aux directory is written there.
-  if (AuxDirectory::Keeps(name)) return fmt::format("{}/LOG.old.{}", kRestoreStaging, number);
+  if (AuxDirectory::Keeps(name)) return fmt::format("{}/LOG.old.{}", kRestoreStaging, stem);
   const bool framed = ShapeForName(name.substr(name.rfind('/') + 1)) == FileShape::kFramed;
-  return fmt::format("{}/{}{}", kRestoreStaging, number, framed ? ".log" : "");
+  return fmt::format("{}/{}{}", kRestoreStaging, stem, framed ? ".log" : "");
 }
 
 Status RestoreRecord::Add(std::uint64_t id, const Line& line) {

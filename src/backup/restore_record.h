@@ -59,9 +59,9 @@ class RestoreRecord {
 
   // Creates or empties the staging directory, and opens the record.
   [[nodiscard]] Status Begin() EXCLUDES(mutex_);
-  // The path at which file `number` of this run is written until it gets its name `name`. The
-  // volume chooses the shape of a file by its name.
-  static std::string StagingPath(std::size_t number, std::string_view name);
+  // The path at which a file is written until it gets its name `name`. `stem` distinguishes the files of one run. The volume
+  // chooses the shape of a file by its name.
+  static std::string StagingPath(std::string_view stem, std::string_view name);
   // Durable on return.
   [[nodiscard]] Status Add(std::uint64_t id, const Line& line) EXCLUDES(mutex_);
   // Ends the restore: removes the staging directory, then the record. After a crash, the restore

@@ -249,7 +249,7 @@ TEST_F(RestoreTest, AFileThatReadsBackOtherwiseGetsNoName) {
   MakeBackup();
   SwitchedPoints::During corrupt(points_, [this](std::string_view name) {
     if (name != "RestoreRun::Write:written") return;
-    auto file = volume_->OpenForAppend(RestoreRecord::StagingPath(0, "x.sst"), false);
+    auto file = volume_->OpenForAppend(RestoreRecord::StagingPath("0", "x.sst"), false);
     if (file) {
       EXPECT_TRUE(IsOk((*file)->Append(AsBytes("!"))));
     }
@@ -266,7 +266,7 @@ TEST_F(RestoreTest, WhatDoesNotFitIsRefusedBeforeAnythingIsWritten) {
   std::filesystem::resize_file(Dest("large.sst"), 64 << 20);
   const auto refused = Restore();
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
-  EXPECT_THAT(refused.error().text(), HasSubstr("64.0 MiB are to be restored"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("64.0 MiB are to be written"));
   EXPECT_THAT(Names(""), IsEmpty());
 }
 

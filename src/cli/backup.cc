@@ -1,76 +1,20 @@
 // The verbs backup and restore.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "backup/backup.h"
 #include "backup/restore.h"
-#include "backup/transfer.h"
-#include "base/clock.h"
 #include "base/counted.h"
 #include "base/short_bytes.h"
-#include "cli/console.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
+#include "cli/transfer_console.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
 namespace {
-
-constexpr double kMegabyte = 1 << 20;
-
-// Shows a backup or a restore: the path of each file on standard output, notices and progress on standard error, and one line with
-// totals at the end.
-//
-// Threads: one.
-class TransferConsole : public TransferObserver {
- public:
-  // Notices and progress begin with `verb`. With `json`, paths are not printed.
-  TransferConsole(Console& console, std::string verb, bool json)
-      : console_(console), verb_(std::move(verb)), json_(json) {}
-
-  void OnPath(const std::string& path) override {
-    if (!json_) console_.Print(Printable(path) + "\n");
-  }
-
-  void OnNotice(const std::string& line) override {
-    console_.PrintError(fmt::format("zenfs {}: {}", verb_, Printable(line)));
-  }
-
-  void OnProgress(std::uint64_t done, std::uint64_t of) override {
-    if (of == 0) return;
-    const double rate = static_cast<double>(done) / std::max(Seconds(), 1e-3);
-    const std::string left =
-        done == 0 ? "" : fmt::format(", {:.0f} s left", static_cast<double>(of - std::min(done, of)) / rate);
-    console_.Progress(
-        fmt::format("{} {} of {}, {}/s{}", verb_, ShortBytes(done), ShortBytes(of), ShortBytes(rate), left),
-        done, of);
-  }
-
-  // Prints `counts` (with files and bytes) with seconds and a rate: as JSON, or as "`text`, 1.2 s,
-  // 345 MiB/s".
-  void Summarize(Json counts, const std::string& text) {
-    const double seconds = Seconds();
-    const double rate = counts["bytes"].get<double>() / std::max(seconds, 1e-3);
-    if (json_) {
-      counts["seconds"] = seconds;
-      counts["megabytes_per_second"] = rate / kMegabyte;
-      console_.PrintJson(counts);
-    } else {
-      console_.Print(fmt::format("{}, {:.1f} s, {}/s\n", text, seconds, ShortBytes(rate)));
-    }
-  }
-
- private:
-  double Seconds() const { return std::chrono::duration<double>(SteadyNow() - start_).count(); }
-
-  Console& console_;
-  const std::string verb_;
-  const bool json_;
-  const SteadyTime start_ = SteadyNow();
-};
 
 // The owner always keeps rw, because the next run has to write in these directories.
 Result<mode_t> ParseMode(const std::string& text) {

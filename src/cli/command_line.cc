@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <vector>
 
@@ -262,6 +263,8 @@ int RunCommandLine(const std::vector<std::string>& words, Console& console) {
   const Result<int> status = Caught([&] { return command->action->Run(console); });
   if (!status) return Complain(console, verb.name, status.error().ToString(), verb.error_status);
   if (const Status flushed = console.Flush(); !flushed.ok()) {
+    // The reader has seen enough, as `head` does. Usually SIGPIPE ends the process before.
+    if (flushed.error().os_errno() == EPIPE) return verb.error_status;
     return Complain(console, verb.name, flushed.error().ToString(), verb.error_status);
   }
   return *status;

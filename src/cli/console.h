@@ -36,7 +36,7 @@ class Console {
   void PrintError(std::string_view line);
   // The line "VERB: note: TEXT" on standard error.
   void PrintNote(std::string_view verb, std::string_view text);
-  // Prints bytes as they are, for a program that reads them. Returns false if this or an earlier output failed: more is useless.
+  // Prints bytes as they are, for a program that reads them. Returns false if this or an earlier output failed.
   bool PrintBytes(std::string_view bytes);
   // Prints without escaping. Only for text with the command's own terminal sequences and no foreign
   // text.
@@ -52,6 +52,7 @@ class Console {
 
   // Errors: kIo or kNoSpace if some earlier output did not reach standard output. The errno is EPIPE if its reader has closed it.
   [[nodiscard]] Status Flush();
+  bool write_failed() const { return write_errno_ != 0; }  // of some earlier output
 
   const Terminal& terminal() const { return terminal_; }
 

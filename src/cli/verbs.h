@@ -37,7 +37,8 @@ std::unique_ptr<Action> MakeAction(CLI::App& app) {
 [[nodiscard]] std::span<const Verb> Verbs();
 
 // Makers for the table. Each is in the file named after its verb; those of `emu` in emu.cc, those of `link`, `rename`, `delete`,
-// `mkdir` and `rmdir` in names.cc, `restore` in backup.cc, `version` in help.cc.
+// `mkdir` and `rmdir` in names.cc, `restore` in backup.cc, `cat`, `get` and
+// `put` in one_file.cc, `version` in help.cc.
 std::unique_ptr<Action> MakeDevices(CLI::App& app);
 std::unique_ptr<Action> MakeDoctor(CLI::App& app);
 std::unique_ptr<Action> MakeMkfs(CLI::App& app);
@@ -57,6 +58,9 @@ std::unique_ptr<Action> MakeScrub(CLI::App& app);
 std::unique_ptr<Action> MakeDump(CLI::App& app);
 std::unique_ptr<Action> MakeBackup(CLI::App& app);
 std::unique_ptr<Action> MakeRestore(CLI::App& app);
+std::unique_ptr<Action> MakeCat(CLI::App& app);
+std::unique_ptr<Action> MakeGet(CLI::App& app);
+std::unique_ptr<Action> MakePut(CLI::App& app);
 std::unique_ptr<Action> MakeLink(CLI::App& app);
 std::unique_ptr<Action> MakeRename(CLI::App& app);
 std::unique_ptr<Action> MakeDelete(CLI::App& app);

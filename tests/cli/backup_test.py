@@ -392,7 +392,7 @@ class Restore(BackupCase):
         os.remove(os.path.join(self.dest, "link"))
         with open(os.path.join(self.dest, "large"), "wb") as file:
             file.truncate(1 << 30)
-        refused(self.dest, "1.00 GiB are to be restored")
+        refused(self.dest, "1.00 GiB are to be written")
         self.assertEqual(self.list_of(self.second), [])
 
     def test_one_file(self):

@@ -81,6 +81,9 @@ class HostileNames(CliCase):
         self.run_verb(b"delete", emu, b"--path=renamed" + ALL)
         self.run_verb(b"emu", b"clone", self.device, self.place + b"/clone.img", status=None)
         self.run_verb(b"mkdir", emu, b"made" + ALL)
+        self.run_verb(b"put", emu, self.source + b"/" + name, b"made" + ALL)
+        self.run_verb(b"get", emu, b"made" + ALL + b"/" + name, self.place)
+        self.run_verb(b"cat", emu, b"made" + ALL, status=1)
         self.run_verb(b"rmdir", emu, b"--path=d" + ALL, b"--force")
         verbs = set(re.findall(r"^  ((?:emu )?[a-z-]+)  ", self.run_verb(b"help").stdout.decode(), re.M))
         self.assertEqual(verbs - self.verbs, {"stats", "exporter", "version", "completion"}, "verbs that this test leaves out")
@@ -96,7 +99,9 @@ class HostileNames(CliCase):
         none = b"none" + ALL
         for words in ([b"list", emu, b"--path=" + none], [b"delete", emu, b"--path=" + none], [b"rmdir", emu, b"--path=" + none],
                       [b"link", emu, b"--src-file=" + none, b"--dest-file=x"], [b"rename", emu, b"--src-file=" + none, b"--dest-file=x"],
-                      [b"delete", emu, b"--path=d" + ALL], [b"mkdir", emu, b"d" + ALL], [b"rmdir", emu, b"--path=d" + ALL], [b"mkfs", emu],
+                      [b"delete", emu, b"--path=d" + ALL], [b"mkdir", emu, b"d" + ALL], [b"cat", emu, none], [b"cat", emu, b"d" + ALL],
+                      [b"get", emu, none], [b"get", emu, b"d" + ALL], [b"get", emu, NAMES[0], none + b"/x"], [b"put", emu, none, b"x"],
+                      [b"put", emu, self.source, b"x"], [b"put", emu, self.source + b"/" + NAMES[0], none + b"/x"], [b"rmdir", emu, b"--path=d" + ALL], [b"mkfs", emu],
                       [b"backup", emu, b"--path=/proc/" + none], [b"restore", emu, b"--path=" + self.place + none],
                       [b"list", b"--emu=" + none], [b"list", b"--uri=" + none], [b"list", b"--zbd=" + none], [b"list", b"--zonefs=" + none],
                       [b"list", emu + b"?" + none], [b"list", b"--uri=emu:" + self.device + b"?" + none], [b"stats", emu],

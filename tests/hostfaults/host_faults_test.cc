@@ -169,6 +169,29 @@ const Command kCommands[] = {
        EXPECT_TRUE(Holds(FilesBelow(place.file("out")), Place::Under("kept", Place::kept())));
        if (IsFull()) ExpectKept(place);
      }},
+    {"get",
+     [](const Place& place) -> std::vector<std::string> {
+       return {"get", place.emu(), "kept/a.sst", place.file("out")};
+     },
+     [](Place& place) { fs::create_directory(place.file("out")); },
+     [](Place& place, const Ran& ran) {
+       // All of it or nothing, except a name that could not be made durable.
+       const Files copied = FilesBelow(place.file("out"));
+       const Files whole = {{"a.sst", Place::kept().at("a.sst")}};
+       EXPECT_TRUE(copied.empty() || copied == whole);
+       EXPECT_TRUE(!ran.ok() || !copied.empty());
+     }},
+    {"put",
+     [](const Place& place) -> std::vector<std::string> {
+       return {"put", place.emu(), place.file("new/1.sst"), "kept/a.sst", "--force"};
+     },
+     [](Place&) {},
+     [](Place& place, const Ran& ran) {
+       fs::remove_all(place.file("look"));
+       place.ExpectSoundWith({{"kept/d/b.sst", "kept"}});
+       const std::string now = FilesBelow(place.file("look"))["kept/a.sst"];
+       EXPECT_TRUE(now == Place::fresh().at("1.sst") || (!ran.ok() && now == Place::kept().at("a.sst")));
+     }},
     {"list",
      [](const Place& place) -> std::vector<std::string> { return {"list", place.emu(), "--recursive"}; },
      [](Place&) {},
