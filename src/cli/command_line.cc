@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
+#include "backends/device_uri.h"
 #include "base/caught.h"
 
 namespace zenfs {
@@ -21,6 +24,12 @@ std::unique_ptr<CLI::App> MakeApp(const Verb& verb) {
   app->set_help_flag("-h,--help", "Print this help");
   app->allow_extras();  // our own message names an unknown flag
   return app;
+}
+
+std::string InLowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
 }
 
 constexpr std::size_t kWordMax = 64;  // longer words have no suggestion; bounds the table below
@@ -43,7 +52,8 @@ std::size_t Distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string NearestWord(std::string_view word, std::span<const std::string> candidates) {
+std::string NearestWord(std::string_view typed, std::span<const std::string> candidates) {
+  const std::string word = InLowerCase(typed);
   std::string nearest;
   if (word.size() < 2 || word.size() > kWordMax) return nearest;
   std::size_t least = word.size();
@@ -117,9 +127,32 @@ std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error
 
 constexpr std::string_view kOldGarbageCollection = "--enable-gc";  // a flag of the older ZenFS's mkfs
 
+// The flag for a word that names a device; empty if none of it does, or if the verb takes no device or has one.
+std::string DeviceFlagFor(const CLI::App& app, const std::string& word) {
+  if (app.get_option_no_throw("--emu") == nullptr) return {};
+  for (const char* const flag : {"--zbd", "--nvme", "--zonefs", "--emu", "--uri"}) {
+    const CLI::Option* const option = app.get_option_no_throw(flag);
+    if (option != nullptr && option->count() > 0) return {};
+  }
+  if (word.starts_with("zenfs://")) return "--uri=" + word;
+  if (ParseDeviceUri(word)) return "--uri=zenfs://" + word;
+  std::error_code error;
+  const std::filesystem::file_type type = std::filesystem::status(word, error).type();
+  const bool is_missing = type == std::filesystem::file_type::not_found;
+  if (type == std::filesystem::file_type::block || (is_missing && word.starts_with("/dev/")))
+    return "--zbd=" + word;
+  if (type == std::filesystem::file_type::regular || (is_missing && word.ends_with(".img")))
+    return "--emu=" + word;
+  return {};
+}
+
 // For an unknown flag, or one word too many. `shown`: the word as it was typed.
 std::string DescribeExtraWord(const CLI::App& app, const std::string& shown) {
-  if (!shown.starts_with("-")) return fmt::format("'{}' is one word too many", shown);
+  if (!shown.starts_with("-")) {
+    const std::string flag = DeviceFlagFor(app, shown);
+    return flag.empty() ? fmt::format("'{}' is one word too many", shown)
+                        : fmt::format("a device needs a flag: {}", flag);
+  }
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options({})) {
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
@@ -133,6 +166,25 @@ std::string DescribeExtraWord(const CLI::App& app, const std::string& shown) {
   return fmt::format("unknown flag {}{}", shown, near.empty() ? "" : fmt::format(", did you mean {}?", near));
 }
 
+// Words of other commands, and what does the same here.
+struct HabitWord {
+  std::string_view word;
+  std::string_view meant;
+};
+constexpr HabitWord kHabits[] = {
+    {"ls", "'zenfs list --path=DIRECTORY'"},
+    {"rm", "'zenfs delete --path=FILE' or 'zenfs rmdir --path=DIRECTORY'"},
+    {"mv", "'zenfs rename --src-file=PATH --dest-file=PATH'"},
+    {"ln", "'zenfs link --src-file=PATH --dest-file=PATH'"},
+    {"cp", "'zenfs get PATH LOCAL' or 'zenfs put LOCAL PATH'"},
+    {"fsck", "'zenfs check'"},
+    {"repair", "'zenfs check --repair'"},
+    {"format", "'zenfs mkfs'"},
+    {"create", "'zenfs emu create PATH' or 'zenfs mkfs'"},
+    {"clone", "'zenfs emu clone SRC DST'"},
+    {"info", "'zenfs fs-info' or 'zenfs emu info PATH'"},
+};
+
 std::vector<std::string> VerbsThatBeginWith(const std::string& word) {
   std::vector<std::string> names;
   for (const Verb& verb : Verbs()) {
@@ -145,10 +197,15 @@ std::vector<std::string> VerbsThatBeginWith(const std::string& word) {
 
 std::string DescribeUnknownVerb(const std::vector<std::string>& words) {
   const std::string& first = words.front();
+  const std::string lower = InLowerCase(first);
+  for (const HabitWord& habit : kHabits) {
+    if (habit.word != lower) continue;
+    return fmt::format("unknown verb '{}', did you mean {}?; see 'zenfs help'", first, habit.meant);
+  }
   if (first.starts_with("-")) {
     return fmt::format("the verb comes first, before {}: zenfs VERB [FLAGS]; see 'zenfs help'", first);
   }
-  std::vector<std::string> known = VerbsThatBeginWith(first);
+  std::vector<std::string> known = VerbsThatBeginWith(lower);
   if (!known.empty()) {
     const std::string form = fmt::format("zenfs {}", fmt::join(known, ", zenfs "));
     if (words.size() == 1 || words[1].starts_with("-")) {
@@ -248,7 +305,7 @@ std::expected<ParsedCommand, int> ParseCommandLine(const std::vector<std::string
   }
   std::vector<std::string> rest = words;
   if (rest.front() == "--help" || rest.front() == "-h") rest.front() = "help";
-  if (rest.front() == "--version") rest.front() = "version";
+  if (rest.front() == "--version" || rest.front() == "-V") rest.front() = "version";
   const FoundVerb found = FindVerb(rest);
   if (found.verb == nullptr) return std::unexpected(Complain(console, "", DescribeUnknownVerb(rest), 1));
   rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(found.words));

@@ -41,7 +41,7 @@ struct FoundVerb {
 // The message for `words`, not empty, whose beginning names no verb.
 [[nodiscard]] std::string DescribeUnknownVerb(const std::vector<std::string>& words);
 
-// The candidate with the smallest distance to `word`, which the user most likely meant; the first of equal ones. "" if more than
+// The candidate, in lower case, with the smallest distance to `word` in any case, which the user most likely meant; the first of equal ones. "" if more than
 // a third of the letters differ and neither word begins with the other.
 [[nodiscard]] std::string NearestWord(std::string_view word, std::span<const std::string> candidates);
 

@@ -13,6 +13,7 @@ TEST(NearestWord, IsTheOneWithTheFewestDifferences) {
   EXPECT_EQ(NearestWord("mkfs.zenfs", verbs), "mkfs");
   EXPECT_EQ(NearestWord("emu creat", verbs), "emu create");
   EXPECT_EQ(NearestWord("lst", verbs), "list");
+  EXPECT_EQ(NearestWord("MKFS", verbs), "mkfs");
 }
 
 TEST(NearestWord, IsNoneWhenAllAreFar) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "backends/open_device.h"
 #include "discovery/resolve.h"
@@ -23,12 +25,26 @@ constexpr Flag kFlags[] = {{"--zbd", "dev", "name of a block device"},
                            {"--emu", "emu", "path of the device's file"},
                            {"--uri", "", "URI"}};
 
+std::string NodePathOf(const std::string& name) { return name.starts_with('/') ? name : "/dev/" + name; }
+
+// True for a file that exists, or a name like that of one, if no block device has the name.
+bool IsImage(const std::string& name) {
+  std::error_code error;
+  if (std::filesystem::is_block_file(NodePathOf(name), error)) return false;
+  return name.ends_with(".img") || std::filesystem::is_regular_file(name, error);
+}
+
 Result<DeviceUri> UriOf(std::string_view flag, const std::string& value) {
   if (flag == "--uri") return ParseDeviceUri(value);
   const auto found =
       std::find_if(std::begin(kFlags), std::end(kFlags), [&](const Flag& f) { return f.name == flag; });
   if (value.empty()) {
     return Fail(Code::kInvalidArgument, fmt::format("{}: no {} is given", flag, found->wants));
+  }
+  if (flag == "--zbd" && IsImage(value)) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("{} is not a block device; --emu={} names an emulated device", NodePathOf(value), value));
   }
   return DeviceUri{.kind = found->kind, .target = value, .options = {}};
 }

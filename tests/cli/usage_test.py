@@ -55,11 +55,44 @@ class Usage(CliCase):
         self.fails(saying=["no verb given", "zenfs help"])
 
     def test_unknown_verb_is_named_with_the_nearest_one(self):
-        self.fails("format", saying=["unknown verb 'format'; see 'zenfs help'"])
+        self.fails("frobnicate", saying=["unknown verb 'frobnicate'; see 'zenfs help'"])
         self.fails("chek", saying=["unknown verb 'chek', did you mean 'check'?; see 'zenfs help'"])
-        self.fails("help", "format", saying="unknown verb 'format'")
+        self.fails("help", "frobnicate", saying="unknown verb 'frobnicate'")
         self.fails("help", "bakup", saying="did you mean 'backup'?")
         self.fails("help", "df", "stray", saying="'stray' is one word too many; 'zenfs help df' shows the flags of df")
+
+    def test_a_word_of_other_commands_is_told_the_verb(self):
+        for word, meant in [("ls", "'zenfs list --path=DIRECTORY'"), ("mv", "'zenfs rename --src-file=PATH --dest-file=PATH'"),
+                            ("rm", "'zenfs delete --path=FILE' or 'zenfs rmdir --path=DIRECTORY'"), ("fsck", "'zenfs check'"),
+                            ("format", "'zenfs mkfs'"), ("create", "'zenfs emu create PATH' or 'zenfs mkfs'"),
+                            ("info", "'zenfs fs-info' or 'zenfs emu info PATH'"), ("cp", "'zenfs get PATH LOCAL' or 'zenfs put LOCAL PATH'"),
+                            ("ln", "'zenfs link --src-file=PATH --dest-file=PATH'"), ("repair", "'zenfs check --repair'"), ("RM", "'zenfs delete")]:
+            self.fails(word, saying=[f"unknown verb '{word}', did you mean {meant}", "; see 'zenfs help'"])
+            self.fails("help", word, saying=f"unknown verb '{word}', did you mean {meant}")
+            self.fails(word, f"--emu={self.image}", "x", saying=f"unknown verb '{word}', did you mean {meant}")
+
+    def test_the_case_of_a_verb_is_no_riddle(self):
+        self.fails("MKFS", saying="unknown verb 'MKFS', did you mean 'mkfs'?")
+        self.fails("Mkfss", saying="did you mean 'mkfs'?")
+        self.fails("EMU", "Create", "x", saying="did you mean 'emu create'?")
+        self.assertEqual(self.ok("-V"), self.ok("version"))
+
+    def test_a_device_without_its_flag_is_told_the_flag(self):
+        self.make_device()
+        self.fails("mkfs", self.image, saying=f"zenfs mkfs: a device needs a flag: --emu={self.image};")
+        self.fails("df", "plausible.img", saying="a device needs a flag: --emu=plausible.img;")
+        self.fails("list", "/dev/null", saying="'/dev/null' is one word too many; see")
+        self.fails("df", f"--emu={self.image}", "second.img", saying="'second.img' is one word too many; see")
+        self.fails("zones", "emu:a.img", saying="a device needs a flag: --uri=zenfs://emu:a.img;")
+        self.fails("zones", "zenfs://emu:a.img", saying="a device needs a flag: --uri=zenfs://emu:a.img;")
+        self.fails("df", "/dev/nvme7n1", saying="a device needs a flag: --zbd=/dev/nvme7n1;")
+
+    def test_a_file_is_no_block_device_and_told_its_flag(self):
+        self.make_device()
+        self.fails("mkfs", f"--zbd={self.image}", saying=["not a block device", f"--emu={self.image} names an emulated device"])
+        line = subprocess.run([ZENFS, "mkfs", "--zbd=device.img"], cwd=self.dir, capture_output=True, text=True, check=False).stderr
+        self.assertIn("/dev/device.img", line)
+        self.assertIn("--emu=device.img names an emulated device", line)
 
     def test_half_of_a_verb_is_told_what_it_lacks(self):
         self.fails("emu", saying=["'emu' alone is not a verb", "zenfs emu create", "zenfs emu power-cut"])
