@@ -234,10 +234,21 @@ class AdviseAction : public Action {
                    "table, options (a RocksDB options file), db_bench (a flag file) or mycnf")
         ->check(CLI::IsMember({"table", "options", "db_bench", "mycnf"}))
         ->default_str(format_);
-    AddSize(app, "--memory", memory_,
-            "memory for memtables and the block cache (default: a quarter of this host's)");
+    const auto memory = [this](const std::string& text) {
+      const auto size = ParseSize(text);
+      if (!size) throw CLI::ValidationError("--memory", size.error().text());
+      memory_ = *size;
+      if (memory_ >= kLeastMemory) return;
+      throw CLI::ValidationError(
+          "--memory", fmt::format("'{}' is too little: memtables and the block cache need {} at least", text,
+                                  FormatSize(kLeastMemory)));
+    };
+    app.add_option_function<std::string>(
+           "--memory", memory, "memory for memtables and the block cache (default: a quarter of this host's)")
+        ->type_name("SIZE");
     AddCount(app, "--jobs", jobs_, "threads for flushes and compactions (default: one for each processor)",
-             128);
+             128, 1)
+        ->default_str("");
     AddJson(app, json_);
   }
 

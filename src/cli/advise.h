@@ -13,6 +13,9 @@
 
 namespace zenfs {
 
+// Memtables are RocksDB's usual four, of 1 MiB at least, in half of the memory.
+inline constexpr std::uint64_t kLeastMemory = 8 << 20;
+
 struct AdviceInput {
   std::string_view device;  // for messages
   Geometry geometry;

@@ -19,9 +19,9 @@ CLI::Option* AddSize(CLI::App& app, const std::string& name, std::uint64_t& valu
 
 template <typename T>
 CLI::Option* AddCount(CLI::App& app, const std::string& name, T& value, const std::string& help,
-                      std::uint64_t max = std::numeric_limits<T>::max()) {
-  auto store = [&value, max, name](const std::string& text) {
-    const auto count = ParseCount(text, 0, max);
+                      std::uint64_t max = std::numeric_limits<T>::max(), std::uint64_t min = 0) {
+  auto store = [&value, min, max, name](const std::string& text) {
+    const auto count = ParseCount(text, min, max);
     if (!count) throw CLI::ValidationError(name, count.error().text());
     value = static_cast<T>(*count);
   };

@@ -31,6 +31,13 @@ class AdviseTest(CliCase):
             self.assertTrue(option["why"])
         self.assertIn("fills a zone of 17.0 MiB", text)
 
+    def test_what_is_too_little_is_refused_in_words(self):
+        emu = f"--emu={self.image}"
+        self.fails("advise", emu, "--memory=1", saying="--memory: '1' is too little: memtables and the block cache need 8 MiB at least")
+        self.fails("advise", emu, "--memory=0", saying="--memory: '0' is too little")
+        self.fails("advise", emu, "--jobs=0", saying="--jobs: '0' is not a whole number from 1 to 128")
+        self.ok("advise", emu, "--memory=8M", "--jobs=1")
+
     def test_a_device_without_a_file_system_is_enough(self):
         self.assertEqual(self.options()["target_file_size_base"]["value"], str(16 * MIB))
 
