@@ -218,6 +218,7 @@ Status Demands::Check(const Volume& volume) const {
 Result<HostFile> OpenLocal(const std::string& path) {
   std::error_code error;
   const std::string real = std::filesystem::canonical(path, error).string();
+  if (error == std::errc::no_such_file_or_directory) return Fail(MissingError("", path));
   if (error) return FailErrno(error.value(), path);
   if (std::filesystem::is_directory(real, error)) {
     return Fail(Error(Code::kIsADirectory, fmt::format("{} is a directory", path))

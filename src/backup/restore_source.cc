@@ -271,7 +271,10 @@ Result<RestoreSource> OpenRestoreSource(const std::string& path, const std::stri
     directory = HostDirectory::OpenParentOf(path, name);
   }
   if (!directory && directory.error().code() == Code::kNotFound) {
-    return Fail(Code::kNotFound, fmt::format("{}: no such file or directory", path));
+    // With an errno it is that of the path itself.
+    return Fail(directory.error().os_errno() == 0
+                    ? directory.error()
+                    : Error(Code::kNotFound, fmt::format("{}: no such file or directory", path)));
   }
   if (!directory) return Fail(directory.error());
   return SourceReader(*std::move(directory), path, restore_path, partial).Read(name);

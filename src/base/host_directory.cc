@@ -34,9 +34,27 @@ UniqueFd OpenBeneath(int directory, const std::string& relative) {
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, directory, relative.c_str(), &how, sizeof how)));
 }
 
+}  // namespace
+
+Error MissingError(std::string_view what, const std::string& path) {
+  char target[PATH_MAX];
+  const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
+  if (length <= 0) return ErrnoError(ENOENT, fmt::format("{}{}", what, path));
+  return Error(Code::kNotFound,
+               fmt::format("{}{}: the symbolic link leads to {}, which does not exist", what, path,
+                           std::string_view(target, static_cast<std::size_t>(length))));
+}
+
+namespace {
+
 Result<UniqueFd> OpenDirectory(const std::string& path, int access) {
   // Opened() prevents a fork() before the registration: a backup locks this descriptor.
   UniqueFd fd = UniqueFd::Opened([&] { return ::open(path.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
+  const int error = errno;
+  struct stat link{};
+  if (!fd.valid() && error == ENOENT && ::lstat(path.c_str(), &link) == 0)
+    return Fail(MissingError("", path));
+  errno = error;
   if (!fd.valid()) return FailErrno(errno, fmt::format("{} could not be opened", path));
   return fd;
 }

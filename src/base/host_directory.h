@@ -37,6 +37,10 @@ namespace zenfs {
 // all, or has the sticky bit.
 [[nodiscard]] bool IsOwnDirectory(const HostStat& stat);
 
+// For a path that the host does not find: says so of a symbolic link that leads nowhere, instead of calling the link itself missing.
+// `what`: in front of the path.
+[[nodiscard]] Error MissingError(std::string_view what, const std::string& path);
+
 class HostDirectory {
  public:
   // Default modes of a backup and a repair: accessible to the owner only.

@@ -203,6 +203,10 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
     return fmt::format("Next: get permission for {}, as root or by a udev rule (docs/use/devices.md)\n",
                        Printable(denied->known.uri.target));
   }
+  if (const auto* damaged = first(of_kind(Kind::kUnreadable))) {
+    return fmt::format("Next: zenfs check {}, which says what is damaged\n",
+                       ShellWord(damaged->known.Flag()));
+  }
   if (const auto* other = first(of_kind(Kind::kOther))) {
     return fmt::format("Next: zenfs mkfs --force {}, if its contents may be lost\n",
                        ShellWord(other->known.Flag()));

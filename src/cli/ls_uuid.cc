@@ -49,9 +49,9 @@ class LsUuidAction : public Action {
                                      Printable(device.Name()), contents.uuid.ToString()));
       return;
     }
-    console.PrintError(fmt::format(
-        "zenfs ls-uuid: {} is skipped: {}", Printable(device.Name()),
-        contents.why ? Printable(contents.why->ToString()) : "no ZenFS is on it; make one with zenfs mkfs"));
+    console.PrintError(fmt::format("zenfs ls-uuid: {} is skipped: {}", Printable(device.Name()),
+                                   contents.why ? Printable(contents.why->ToString())
+                                                : "no ZenFS is on it; zenfs devices shows what it holds"));
   }
 
   AskedDevices asked_;

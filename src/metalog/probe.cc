@@ -84,6 +84,7 @@ class RemainsSearch {
       const bool may_be_metadata = metadata_places < kMaxMetadataZones;
       if (may_be_metadata) ++metadata_places;
       if (may_be_metadata && zone.condition == ZoneCondition::kOffline) offline_.push_back(zone.id.value);
+      if (zone.WrittenBytes() > 0) ++written_;
       if (zone.WrittenBytes() == 0 || (!may_be_metadata && ++others > kMostOthers)) continue;
       const std::uint64_t most = may_be_metadata ? kMostInMetadataZone : block_;
       if (std::string found = In(zone, std::min(zone.WrittenBytes(), most)); !found.empty()) return found;
@@ -92,6 +93,8 @@ class RemainsSearch {
   }
   // Offline zones in places of metadata; known after Run.
   const std::vector<std::uint32_t>& offline() const { return offline_; }
+  // Zones with data; all of them are known if Run found no remains.
+  std::uint64_t written() const { return written_; }
 
  private:
   // A superblock or frame may begin at any block of a metadata zone, and in a log zone a frame is in the first block. Bounds,
@@ -128,6 +131,7 @@ class RemainsSearch {
   ZonedDevice& device_;
   const std::uint64_t block_;
   std::vector<std::uint32_t> offline_;
+  std::uint64_t written_ = 0;
 };
 
 // No copy of the superblock was found, not even a damaged one.
@@ -147,6 +151,15 @@ Error NotFound(ZonedDevice& device) {
   if (!offline.empty()) {
     return Error(Code::kNotFound, fmt::format("no ZenFS is found on {}{}, so one may have been there",
                                               device.name(), offline));
+  }
+  if (search.written() > 0) {
+    return Error(
+        Code::kNotFound,
+        fmt::format(
+            "no ZenFS can be read on {}, but {} of its zones hold data: of another program, or of a ZenFS "
+            "whose "
+            "superblocks are gone; restore a backup or, if the data may be lost, use zenfs mkfs --force",
+            device.name(), search.written()));
   }
   return Error(Code::kNotFound, fmt::format("no ZenFS on {}; make one with zenfs mkfs", device.name()));
 }

@@ -13,7 +13,7 @@ namespace zenfs {
 // format 3.
 // Errors:
 //   kNotFound         there is none, nor remains of one ("no ZenFS on DEVICE; make one with zenfs mkfs"; without that
-//                     advice if a zone that may have held metadata is offline)
+//                     advice if a zone that may have held metadata is offline, or if any zone holds data)
 //   kCorruption       all copies are damaged, or only other remains of a ZenFS are found anywhere on the device (the text
 //                     says what and where)
 //   kNotSupported     a newer version, unknown incompatible feature bits (the text names them), or formats 1 and 2 of the

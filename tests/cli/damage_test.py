@@ -40,6 +40,64 @@ class Damage(CliCase):
         os.truncate(self.image, 1 << 20)
         self.refused(self.image)
 
+    def test_a_device_that_is_too_long_is_not_called_cut_off(self):
+        self.make_volume()
+        length = os.path.getsize(self.image)
+        with open(self.image, "ab") as image:
+            image.write(b"more")
+        self.refused(f"is {length + 4} bytes long and should be {length}", "bytes were added behind its end", f"truncate -s {length} {self.image}")
+        self.assertNotIn("cut off", self.zenfs("df", f"--emu={self.image}").err)
+
+    def test_a_device_that_is_shorter_than_its_header_is_called_cut_off(self):
+        self.make_volume()
+        for length in (100, 4095):
+            os.truncate(self.image, length)
+            self.refused(f"this emulated device has {length} bytes, fewer than its header: it was cut off or not completely copied")
+        os.truncate(self.image, 7)
+        self.refused("is not an emulated device")
+
+    def test_a_link_that_leads_nowhere(self):
+        os.symlink("gone.img", self.image)
+        for verb in ["mkfs", *LOOKING]:
+            self.fails(verb, f"--emu={self.image}",
+                       saying=f"emulated device {self.image}: the symbolic link leads to gone.img, which does not exist")
+        self.fails("emu", "create", self.image, saying=[self.image, "symbolic link"])
+        other = os.path.join(self.dir, "other.img")
+        self.make_volume_at(other)
+        local = os.path.join(self.dir, "local")
+        os.symlink("gone", local)
+        for words in (["put", local, "x"], ["restore", f"--path={local}"], ["backup", f"--path={local}"]):
+            self.fails(words[0], f"--emu={other}", *words[1:], saying=f"{local}: the symbolic link leads to gone, which does not exist")
+
+    def make_volume_at(self, path):
+        self.make_device(path=path)
+        self.ok("mkfs", f"--emu={path}")
+
+    def test_remains_that_can_not_be_told_are_no_reason_for_mkfs(self):
+        """All that says ZenFS is zeroed: the superblocks and the beginning of the metadata log."""
+        made = self.make_volume()
+        image = Image(self.image)
+        written = 0
+        for zone in made["metadata_zones"]:
+            if image.read(image.zone(zone), 8) == b"ZENFS3SB":
+                image.write(image.zone(zone), b"\0" * 65536)
+                written += 1
+        self.refused(f"no ZenFS can be read on emu:{self.image}, but {written} of its zones hold data",
+                     "a ZenFS whose superblocks are gone", "restore")
+        for verb in LOOKING:
+            self.assertNotIn("make one", self.zenfs(verb, f"--emu={self.image}").err)
+        self.assertNotIn("make one", self.zenfs("ls-uuid", f"--emu={self.image}").err)
+
+    def test_no_list_of_devices_sends_somebody_past_a_damaged_one(self):
+        made = self.make_volume()
+        image = Image(self.image)
+        for zone in made["metadata_zones"]:
+            if image.read(image.zone(zone), 8) == b"ZENFS3SB":
+                image.write(image.zone(zone), b"\0" * 4096)
+        out = self.ok("devices", f"--emu={self.image}")
+        self.assertIn(f"Next: zenfs check --emu={self.image}, which says what is damaged\n", out)
+        self.assertNotIn("emu create", out)
+
     def test_no_file_system(self):
         self.make_device()
         self.refused("no ZenFS", "zenfs mkfs")

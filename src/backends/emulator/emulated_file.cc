@@ -18,6 +18,7 @@
 #include "base/file_lock.h"
 #include "base/file_size_limit.h"
 #include "base/free_bytes.h"
+#include "base/host_directory.h"
 #include "base/output_file.h"
 #include "base/short_bytes.h"
 #include "base/sync_point.h"
@@ -167,6 +168,8 @@ Result<UniqueFd> OpenFile(const std::string& path, OpenMode mode) {
   if (!named.valid()) {
     const int error = errno;
     if (error == ENOENT) {
+      struct stat link{};
+      if (::lstat(path.c_str(), &link) == 0) return Fail(MissingError("emulated device ", path));
       return Fail(ErrnoError(error, fmt::format("emulated device {}", path))
                       .Advise("make one with: zenfs emu create PATH"));
     }
@@ -358,6 +361,13 @@ Result<OpenedEmulatedFile> CheckEmulatedFile(UniqueFd fd, const std::string& pat
         fmt::format("{} is an empty file; make an emulated device with: zenfs emu create PATH", path));
   }
   ZENFS_ASSIGN_OR_RETURN(const HeaderBytes header, ReadHeader(file.fd, path));
+  if (HasMagic(header) && static_cast<std::uint64_t>(st.st_size) < header.size()) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{}: this emulated device has {} bytes, fewer than its header: it was cut off or not "
+                    "completely copied",
+                    path, st.st_size));
+  }
   ZENFS_ASSIGN_OR_RETURN(file.info, DecodeHeader(header, path));
   file.layout = LayoutOf(file.info.geometry, file.info.volatile_cache);
   file.info.file_bytes = static_cast<std::uint64_t>(st.st_size);
@@ -365,6 +375,13 @@ Result<OpenedEmulatedFile> CheckEmulatedFile(UniqueFd fd, const std::string& pat
   // A header may claim it for a sparse file: writes to keep the space would then fill the host.
   file.info.reserved =
       file.info.reserved && file.info.allocated_bytes >= file.info.geometry.capacity_of_all();
+  if (file.info.file_bytes > file.layout.file_bytes) {
+    return Fail(
+        Code::kCorruption,
+        fmt::format("{0}: this emulated device is {1} bytes long and should be {2}; bytes were added behind "
+                    "its end: truncate -s {2} {0} removes them",
+                    path, file.info.file_bytes, file.layout.file_bytes));
+  }
   if (file.info.file_bytes != file.layout.file_bytes) {
     return Fail(Code::kCorruption,
                 fmt::format("{}: this emulated device is {} bytes long and should be {}; it was cut "
