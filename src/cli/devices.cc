@@ -212,7 +212,7 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
                        ShellWord(other->known.Flag()));
   }
   return "No zoned device found that ZenFS can use. Start with an emulated one: zenfs emu create device.img; "
-         "or use real zones in a virtual machine: scripts/vm-test\n";
+         "or use real zones in a virtual machine: docs/testing/lab.md\n";
 }
 
 Json DeviceJson(const SeenDevice& device, const std::string& release) {

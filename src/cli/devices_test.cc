@@ -123,7 +123,7 @@ TEST(DeviceTableTest, NextStepFitsWhatIsThere) {
   EXPECT_THAT(NextStep({read_only}), HasSubstr("permission for nvme0n1"));
   EXPECT_THAT(NextStep({Emulated(Kind::kOther)}), HasSubstr("mkfs --force --emu=/tmp/a.img"));
   EXPECT_THAT(NextStep({}),
-              AllOf(HasSubstr("zenfs emu create"), HasSubstr("scripts/vm-test"), EndsWith("\n")));
+              AllOf(HasSubstr("zenfs emu create"), HasSubstr("docs/testing/lab.md"), EndsWith("\n")));
 }
 
 TEST(DeviceTableTest, JsonHasAllFiguresAndNullForWhatIsNotKnown) {

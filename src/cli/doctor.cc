@@ -257,7 +257,8 @@ std::string Advice(const ProgramLook& look, const std::string& plugin) {
         "its version is not known here: the first lines of the file LOG of its database name it, and the "
         "plugin must be for the same\n";
   } else if (!plugin.ends_with(" " + version)) {
-    text = fmt::format("build the plugin for it: scripts/rocksdb-sdk --print=plugin {}\n", version);
+    text = fmt::format(
+        "build the plugin for RocksDB {} (docs/use/rocksdb.md, \"Building for another RocksDB\")\n", version);
     name = fmt::format("build/rocksdb-{}/{}", version, kPluginName);
   }
   const bool java = look.kind == ProgramLook::Kind::kArchive;

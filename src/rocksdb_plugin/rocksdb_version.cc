@@ -30,9 +30,8 @@ std::optional<std::string> VersionMismatch(std::string_view running) {
   if (running == compiled) return std::nullopt;
   return fmt::format(
       "zenfs: built for RocksDB {}, but this process runs RocksDB {}; use the libzenfs.so built for that "
-      "('scripts/rocksdb-sdk "
-      "--print=plugin {}' builds it)",
-      compiled, running, running);
+      "(docs/use/rocksdb.md, \"Building for another RocksDB\")",
+      compiled, running);
 }
 
 std::optional<std::string> ReasonNotToServe() {

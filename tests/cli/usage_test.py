@@ -51,6 +51,9 @@ class Usage(CliCase):
                 self.assertIn("refuses to run with more privileges than its caller has", lines[0])
                 self.assertNotIn("secret", refusal.err)
 
+    def test_no_message_names_a_script_of_the_source_tree(self):
+        self.assertEqual(set(re.findall(rb"scripts/[a-z-]+", pathlib.Path(ZENFS).read_bytes())), set())
+
     def test_no_verb(self):
         self.fails(saying=["no verb given", "zenfs help"])
 
