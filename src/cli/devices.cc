@@ -58,7 +58,7 @@ bool DeniedToRead(const Contents& contents) {
   return contents.why && contents.why->code() == Code::kPermission;
 }
 
-std::string Holds(const SeenDevice& device) {
+std::string ContentsText(const SeenDevice& device) {
   const Contents& contents = device.look.contents;
   switch (contents.kind) {
     case Kind::kZenfs:
@@ -73,6 +73,11 @@ std::string Holds(const SeenDevice& device) {
     case Kind::kUnreadable: return DeniedToRead(contents) ? "no permission" : "not readable";
   }
   return "";
+}
+
+std::string Holds(const SeenDevice& device) {
+  const std::string& user = device.look.in_use_by;
+  return ContentsText(device) + (user.empty() ? "" : ", in use by " + Printable(user));
 }
 
 // As far as known: from the device itself, or for a disk from sysfs only. A zonefs has other zones
@@ -253,6 +258,7 @@ Json DeviceJson(const SeenDevice& device, const std::string& release) {
           {"readable", look.readable},
           {"writable", look.writable},
           {"holds", std::move(holds)},
+          {"in_use_by", or_null(!look.in_use_by.empty(), look.in_use_by)},
           {"notices", look.notices}};
 }
 

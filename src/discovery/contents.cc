@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "backends/block/block_device.h"
+#include "backends/block/open_block_device.h"
+#include "backends/host/lock_holder.h"
 #include "backends/open_device.h"
 #include "base/aligned_buffer.h"
 #include "metalog/probe.h"
@@ -86,6 +88,13 @@ std::string PathOf(const DeviceUri& uri) {
   return uri.kind == "zonefs" ? uri.target + "/seq/0" : uri.target;
 }
 
+// Looks at the lists of the kernel, and takes no lock.
+std::string WriterOf(const KnownDevice& known) {
+  if (known.uri.kind == "zonefs") return DescribeLockHolder(known.uri.target + "/seq");
+  if (known.uri.kind == "emu") return DescribeLockHolder(known.uri.target);
+  return known.block ? DescribeDeviceWriter(*known.block) : "";
+}
+
 bool Allows(const std::string& path, int access) {
   return ::faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) == 0;
 }
@@ -103,6 +112,7 @@ DeviceLook Examine(const KnownDevice& known) {
   const std::string path = PathOf(known.uri);
   look.readable = Allows(path, R_OK);
   look.writable = Allows(path, W_OK);
+  look.in_use_by = WriterOf(known);
   const auto device = OpenToLook(known);
   if (!known.used_by.empty()) {
     look.contents.kind = Contents::Kind::kUsed;

@@ -49,6 +49,8 @@ struct DeviceLook {
   std::vector<std::string> notices;  // ZonedDevice::notices()
   bool readable = false;             // this process may read it
   bool writable = false;
+  // "process 1234 (db_bench)" that has it open for writing, as far as the kernel shows it to this process; otherwise empty.
+  std::string in_use_by;
 };
 
 // As Probe, with a report of all zones.

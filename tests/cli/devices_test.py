@@ -30,6 +30,17 @@ class Devices(CliCase):
         return os.path.join(self.dir, name)
 
     # --- devices ---
+    def test_a_volume_that_a_program_has_mounted_names_the_program(self):
+        self.make_volume()
+        device, = self.ok_json("devices", f"--emu={self.image}")["devices"]
+        self.assertIsNone(device["in_use_by"])
+        with self.mounted() as volume, self.unchanged():
+            user = f"process {volume.process.pid} (volume_tool)"
+            self.assertIn(f"ZenFS {UUID} (test), in use by {user}", self.ok("devices", f"--emu={self.image}"))
+            device, = self.ok_json("devices", f"--emu={self.image}")["devices"]
+            self.assertEqual(device["in_use_by"], user)
+        self.assertNotIn("in use by", self.ok("devices", f"--emu={self.image}"))
+
     def test_a_host_without_devices_gets_one_line_that_helps(self):
         self.golden("devices-none.txt", self.ok("devices"))
         self.assertEqual(self.ok_json("devices")["devices"], [])

@@ -46,24 +46,38 @@ std::string Mount(const std::string& root, const std::string& disk) {
   return "";
 }
 
-bool HasOpen(const fs::path& process, const fs::path& node) {
-  std::error_code none;
-  for (const auto& fd : fs::directory_iterator(process / "fd", none)) {
-    if (fs::read_symlink(fd.path(), none) == node) return true;
+enum class Opened { kAnyhow, kForWriting };
+
+// The flags of an open file are in /proc/PID/fdinfo/FD, as "flags:\t0100002" in octal digits.
+bool IsForWriting(const fs::path& info) {
+  std::ifstream lines(info);
+  for (std::string word; lines >> word;) {
+    int flags = 0;
+    if (word == "flags:" && lines >> std::oct >> flags) return (flags & O_ACCMODE) != O_RDONLY;
   }
   return false;
 }
 
-std::string Process(const std::string& root, const std::string& disk) {
+bool HasOpen(const fs::path& process, const fs::path& node, Opened how) {
+  std::error_code none;
+  for (const auto& fd : fs::directory_iterator(process / "fd", none)) {
+    if (fs::read_symlink(fd.path(), none) != node) continue;
+    if (how == Opened::kAnyhow || IsForWriting(process / "fdinfo" / fd.path().filename())) return true;
+  }
+  return false;
+}
+
+// "process 1234 (db_bench)", or "" if none is seen.
+std::string Process(const std::string& root, const std::string& disk, Opened how) {
   std::error_code none;
   for (const auto& process : fs::directory_iterator(root + "/proc", none)) {
     const std::string pid = process.path().filename();
     if (!std::all_of(pid.begin(), pid.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
-    if (!HasOpen(process.path(), "/dev/" + disk)) continue;
+    if (!HasOpen(process.path(), "/dev/" + disk, how)) continue;
     std::ifstream file(process.path() / "comm");
     std::string command;
     std::getline(file, command);
-    return fmt::format("open in process {} ({})", pid, command);
+    return fmt::format("process {} ({})", pid, command);
   }
   return "";
 }
@@ -121,9 +135,14 @@ Status CheckModel(const std::string& path, const BlockFacts& facts) {
 
 std::string DescribeDeviceUsers(const BlockFacts& facts, const std::string& root) {
   if (!facts.holders.empty()) return "part of " + facts.holders.front();
-  std::string user = Mount(root, facts.name);
-  if (user.empty()) user = Process(root, facts.name);
-  return user;
+  const std::string place = Mount(root, facts.name);
+  if (!place.empty()) return place;
+  const std::string process = Process(root, facts.name, Opened::kAnyhow);
+  return process.empty() ? "" : "open in " + process;
+}
+
+std::string DescribeDeviceWriter(const BlockFacts& facts, const std::string& root) {
+  return Process(root, facts.name, Opened::kForWriting);
 }
 
 Status OpenError(int error, const std::string& path, const BlockFacts& facts, OpenMode mode) {

@@ -40,5 +40,7 @@ struct OpenedBlock {
 // none of it (a process of another user, another namespace). Tests pass a directory as `root`,
 // which replaces / in the path of /proc.
 [[nodiscard]] std::string DescribeDeviceUsers(const BlockFacts& facts, const std::string& root = "");
+// "process 1234 (db_bench)" for a process that has the device open for writing; empty under the same conditions.
+[[nodiscard]] std::string DescribeDeviceWriter(const BlockFacts& facts, const std::string& root = "");
 
 }  // namespace zenfs

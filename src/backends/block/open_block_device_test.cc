@@ -93,5 +93,18 @@ TEST_F(DeviceUsersTest, ProcessThatHasItOpenIsNamed) {
   EXPECT_EQ(Users(), "open in process 1234 (db_bench)");
 }
 
+TEST_F(DeviceUsersTest, AWriterIsToldApartFromReaders) {
+  for (const char* const pid : {"77", "1234"}) {
+    Put(std::string("proc/") + pid + "/comm", "db_bench\n");
+    fs::create_directories(directory_.File(std::string("proc/") + pid + "/fd"));
+    fs::create_symlink("/dev/sdb", directory_.File(std::string("proc/") + pid + "/fd/5"));
+  }
+  Put("proc/77/fdinfo/5", "pos:\t0\nflags:\t0140000\nmnt_id:\t5\n");
+  EXPECT_EQ(DescribeDeviceWriter({.name = "sdb"}, directory_.path()), "");
+  Put("proc/1234/fdinfo/5", "pos:\t0\nflags:\t0140002\nmnt_id:\t5\n");
+  EXPECT_EQ(DescribeDeviceWriter({.name = "sdb"}, directory_.path()), "process 1234 (db_bench)");
+  EXPECT_EQ(DescribeDeviceWriter({.name = "sdc"}, directory_.path()), "");
+}
+
 }  // namespace
 }  // namespace zenfs::open_block_device_test

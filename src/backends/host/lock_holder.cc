@@ -58,15 +58,29 @@ int FindFlockHolder(std::string_view proc_locks, unsigned major, unsigned minor,
   return 0;
 }
 
-std::string DescribeLockHolder(int fd) {
-  struct stat st{};
-  if (::fstat(fd, &st) != 0) return "another process";
+namespace {
+
+// Empty if the kernel shows no lock.
+std::string HolderOf(const struct stat& st) {
   const int pid = FindFlockHolder(ReadProcLocks(), major(st.st_dev), minor(st.st_dev), st.st_ino);
-  if (pid == 0) return "another process";
+  if (pid == 0) return {};
   if (pid == ::getpid()) return fmt::format("this process ({})", pid);
   std::string name = ReadProcFile(fmt::format("/proc/{}/comm", pid));
   while (!name.empty() && name.back() == '\n') name.pop_back();
   return name.empty() ? fmt::format("process {}", pid) : fmt::format("process {} ({})", pid, name);
+}
+
+}  // namespace
+
+std::string DescribeLockHolder(int fd) {
+  struct stat st{};
+  const std::string holder = ::fstat(fd, &st) == 0 ? HolderOf(st) : "";
+  return holder.empty() ? "another process" : holder;
+}
+
+std::string DescribeLockHolder(const std::string& path) {
+  struct stat st{};
+  return ::stat(path.c_str(), &st) == 0 ? HolderOf(st) : "";
 }
 
 }  // namespace zenfs

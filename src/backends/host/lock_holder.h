@@ -11,6 +11,9 @@ namespace zenfs {
 // file systems, more locks than ReadProcLocks reads).
 [[nodiscard]] std::string DescribeLockHolder(int fd);
 
+// The same for the file or directory at `path`, which is not opened; empty if the kernel shows no lock.
+[[nodiscard]] std::string DescribeLockHolder(const std::string& path);
+
 // The begin of /proc/locks, at most 256 KiB: some 4,000 locks. Every user may take locks, and the time that the kernel needs for the list grows
 // with the square of their number.
 [[nodiscard]] std::string ReadProcLocks();
