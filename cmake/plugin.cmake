@@ -28,6 +28,9 @@ function(zenfs_add_plugin)
   if(NOT ZENFS_SANITIZE)  # the sanitizers' runtime is in the program
     target_link_options(zenfs_plugin PRIVATE -Wl,-z,defs)
   endif()
+  if(NOT ZENFS_ROCKSDB)  # as Debian's packages need it; programs that load the plugin for another RocksDB do so by one name
+    set_target_properties(zenfs_plugin PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  endif()
   if(ZENFS_ROCKSDB)  # Java has to share its librocksdbjni with us: one beside us comes before any other (examples/java)
     set_target_properties(zenfs_plugin PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
   endif()

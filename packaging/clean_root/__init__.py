@@ -1,0 +1,1 @@
+"""Debian packages of ZenFS: built and tried in clean roots."""

@@ -1,0 +1,94 @@
+"""Packages installed, used, upgraded, removed and purged in a clean root that has nothing else of ZenFS."""
+import re
+import subprocess
+import tempfile
+import pathlib
+
+from clean_root.root import Root
+from tooling.places import ROOT, ToolError
+
+OLDER = "2.99"
+
+# $1 of `step` goes to the log before what the step does.
+SCRIPT = """
+export DEBIAN_FRONTEND=noninteractive
+step() { echo "=== $1"; }
+fail() { echo "$1"; exit 1; }
+cd /trial
+
+step 'install an older version'
+apt-get -q -y install ./older/*.deb
+[ "$(dpkg-query -W -f='${Version}' zenfs)" = OLDER ] || fail 'the older version is not installed'
+
+step 'the commands of README'
+README_COMMANDS
+zenfs check --emu=device.img
+
+step 'programs find the library'
+apt-get -q -y install --no-install-recommends g++ pkgconf cmake make
+g++ -std=c++20 hello.cc -o hello $(pkg-config --cflags --libs zenfs rocksdb)
+zenfs emu create hello.img
+zenfs mkfs --emu=hello.img
+./hello zenfs://emu:hello.img | grep -qx 'hello from a zone' || fail 'a program that is linked with the library says something else'
+cmake -S consumer -B consumer/build && cmake --build consumer/build
+
+step 'upgrade'
+apt-get -q -y install ./newer/*.deb
+[ "$(dpkg-query -W -f='${Version}' zenfs)" = NEWER ] || fail 'the newer version is not installed'
+zenfs check --emu=device.img
+./hello zenfs://emu:hello.img
+
+step 'remove'
+apt-get -q -y remove zenfs libzenfs3
+if command -v zenfs; then fail 'the command is still there'; fi
+
+step 'purge'
+apt-get -q -y purge zenfs libzenfs3 libzenfs-dev
+left=$(find / -xdev -name '*zenfs*' -not -path '/trial/*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/var/log/*' -not -path '/var/lib/dpkg/*')
+[ -z "$left" ] || fail "left behind: $left"
+if dpkg-query -W 'zenfs*' 'libzenfs*' 2>/dev/null | grep -q .; then fail 'dpkg still knows packages'; fi
+"""
+
+
+def readme_commands():
+    """The block that people type, without the line that makes a build folder's programs known."""
+    block = re.search(r"```sh\n(export PATH=.*?)```", (ROOT / "README.md").read_text(), re.S)
+    if not block:
+        raise ToolError("README.md has no block of commands")
+    return "\n".join(line for line in block[1].splitlines() if not line.startswith("export "))
+
+
+def older(deb, folder):
+    """The same package as one of an older version."""
+    def version(folder):
+        control = folder / "DEBIAN" / "control"
+        text = control.read_text()
+        found = re.search(r"^Version: (\S+)$", text, re.M)[1]
+        control.write_text(text.replace(found, OLDER))
+        return found
+
+    with tempfile.TemporaryDirectory(prefix="zenfs-older-") as work:
+        tree = pathlib.Path(work) / "tree"
+        subprocess.run(["dpkg-deb", "-R", deb, tree], check=True)
+        found = version(tree)
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", tree, folder / deb.name.replace(found, OLDER)], check=True, stdout=subprocess.DEVNULL)
+    return found
+
+
+def run(suite, debs, log, screen):
+    debs = [deb for deb in debs if "-dbgsym" not in deb.name]
+    screen.working(f"trying the packages in a clean root of {suite}")
+    root = Root(suite)
+    with tempfile.TemporaryDirectory(prefix="zenfs-trial-") as work:
+        newer = {older(deb, pathlib.Path(work)) for deb in debs}
+        if len(newer) != 1:
+            raise ToolError(f"packages of several versions: {', '.join(sorted(newer))}")
+        for deb in debs:
+            root.copy_in(deb, "/trial/newer")
+        for deb in sorted(pathlib.Path(work).glob("*.deb")):
+            root.copy_in(deb, "/trial/older")
+        root.copy_in(ROOT / "examples" / "cpp" / "hello.cc", "/trial")
+        root.copy_in(ROOT / "tests" / "packaging" / "consumer", "/trial")
+        script = SCRIPT.replace("README_COMMANDS", readme_commands()).replace("OLDER", OLDER).replace("NEWER", newer.pop())
+        root.run(script, log)
+    screen.line(f"{suite}: installed, used, upgraded, removed and purged")
