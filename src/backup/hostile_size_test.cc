@@ -155,8 +155,7 @@ TEST_F(RestoreToTheHost, AFileForTheAuxDirectoryMustFitThereBeforeAnythingIsWrit
   const auto refused = PlanRestore(*with_aux_, source, **record, false);
   ASSERT_EQ(CodeOf(refused), Code::kNoSpace);
   EXPECT_THAT(refused.error().text(), HasSubstr("the aux directory " + aux_ + " has room for "));
-  EXPECT_THAT(refused.error().text(),
-              HasSubstr("and 4096 PiB are to be written there; nothing was changed"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("and 4096 PiB are to be written there; nothing was changed"));
 }
 
 TEST_F(RestoreToTheHost, AFileForTheAuxDirectoryNeedsNoRoomOnTheDevice) {
