@@ -221,11 +221,11 @@ class DefaultDeviceTest(unittest.TestCase):
         other = os.path.join(self.top, "rocksdbjni-9.7.3.jar")
         with open(other, "wb") as file:
             file.write(b"PK\3\4")
-        self.assertIn("--print=plugin 9.7.3", self.doctor(other).stdout)
+        self.assertIn("build the plugin for RocksDB 9.7.3", self.doctor(other).stdout)
         fat = os.path.join(self.top, "application.jar")
         with open(fat, "wb") as file:
             file.write(b"PK\3\4 BOOT-INF/lib/rocksdbjni-10.4.2.jar")
-        self.assertIn("--print=plugin 10.4.2", self.doctor(fat).stdout)
+        self.assertIn("build the plugin for RocksDB 10.4.2", self.doctor(fat).stdout)
         script = os.path.join(self.top, "script")
         with open(script, "w", encoding="ascii") as file:
             file.write("#!/bin/sh\n")
