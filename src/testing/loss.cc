@@ -136,9 +136,8 @@ std::vector<std::uint64_t> PointersOfArea(const ZoneHistory& history, std::size_
 }
 
 Hole RandomHole(const ZoneHistory& history, std::size_t cut, Random& random) {
-  constexpr std::uint64_t kRarely = 16;
   if (!WrittenAtRandom(history, cut)) return static_cast<Hole>(random.Below(3));
-  return random.OneIn(kRarely) ? Hole::kUnreadable : Hole::kZeros;
+  return random.OneIn(3) ? Hole::kUnreadable : Hole::kZeros;
 }
 
 // After power-up no zone is open, and a zone without data is empty.
