@@ -43,6 +43,10 @@ class Root:
             with log.open("w") as said:
                 done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, check=False)
         if done.returncode != 0:
-            lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip() and "run-parts" not in line]
-            reason = next((line for line in reversed(lines) if not line.startswith(("E: ", "I: "))), "no reason given")
-            raise ToolError(f"{self.suite}: {reason.strip()}; see {log}")
+            raise ToolError(f"{self.suite}: {reason_in(log.read_text(errors='replace').splitlines())}; see {log}")
+
+
+def reason_in(lines):
+    """The first error that a program in the root named so, or the last that it printed."""
+    said = [line.strip() for line in lines if line.strip() and not line.startswith(("I: ", "E: setup failed", "E: mmdebstrap"))]
+    return next((line for line in said if line.startswith("E: ")), said[-1] if said else "no reason given")
