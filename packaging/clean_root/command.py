@@ -21,7 +21,7 @@ DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -b -uc -us
 cd ..
 runuser -u nobody -- lintian --fail-on error,warning --info zenfs_*.changes
 mkdir /packages
-cp zenfs_* lib*zenfs* zenfs-*.deb /packages 2>/dev/null || cp zenfs_* lib*zenfs* /packages
+cp zenfs_* libzenfs* /packages
 """
 
 

@@ -1,15 +1,14 @@
 """Packages installed, used, upgraded, removed and purged in a clean root that has nothing else of ZenFS."""
+import pathlib
 import re
 import subprocess
 import tempfile
-import pathlib
 
 from clean_root.root import Root
 from tooling.places import ROOT, ToolError
 
 OLDER = "2.99"
 
-# $1 of `step` goes to the log before what the step does.
 SCRIPT = """
 export DEBIAN_FRONTEND=noninteractive
 step() { echo "=== $1"; }
@@ -60,17 +59,13 @@ def readme_commands():
 
 def older(deb, folder):
     """The same package as one of an older version."""
-    def version(folder):
-        control = folder / "DEBIAN" / "control"
-        text = control.read_text()
-        found = re.search(r"^Version: (\S+)$", text, re.M)[1]
-        control.write_text(text.replace(found, OLDER))
-        return found
-
     with tempfile.TemporaryDirectory(prefix="zenfs-older-") as work:
         tree = pathlib.Path(work) / "tree"
         subprocess.run(["dpkg-deb", "-R", deb, tree], check=True)
-        found = version(tree)
+        control = tree / "DEBIAN" / "control"
+        text = control.read_text()
+        found = re.search(r"^Version: (\S+)$", text, re.M)[1]
+        control.write_text(text.replace(found, OLDER))
         subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", tree, folder / deb.name.replace(found, OLDER)], check=True, stdout=subprocess.DEVNULL)
     return found
 
