@@ -326,8 +326,12 @@ Result<std::unique_ptr<PathLock>> MountedVolume::Lock(std::string_view path) {
 }
 
 bool MountedVolume::StartsReads() const {
+  if (const std::optional<bool> known = starts_reads_.load(std::memory_order_relaxed)) return *known;
   const Result<Gate::Entry> entry = mount_->Enter();
-  return entry && mount_->device().reads->Lend()->Overlaps();
+  if (!entry) return false;
+  const bool starts = mount_->device().reads->Lend()->Overlaps();
+  starts_reads_.store(starts, std::memory_order_relaxed);
+  return starts;
 }
 
 VolumeCounters MountedVolume::counters() const {

@@ -9,7 +9,9 @@
 // Threads: any.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -108,6 +110,8 @@ class MountedVolume final : public Volume {
 
  private:
   const std::shared_ptr<WriterMount> mount_;
+  // What the device said when it was first asked. RocksDB 11.8 asks before each read.
+  mutable std::atomic<std::optional<bool>> starts_reads_{std::nullopt};
 };
 
 }  // namespace zenfs

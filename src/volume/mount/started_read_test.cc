@@ -99,6 +99,16 @@ TEST_F(StartedReadTest, EndsWithTheBytesOfTheFile) {
   EXPECT_EQ(Found(Start(*file, 200'001)->Finish()), "");
 }
 
+TEST_F(StartedReadTest, TheDeviceIsAskedOnceWhetherItReadsMeanwhile) {
+  EXPECT_TRUE(volume_->StartsReads());
+  const auto file = Open("a.sst");
+  const auto read = Start(*file);  // with the queue that was asked
+  const int queues = late_->queues;
+  EXPECT_TRUE(volume_->StartsReads());
+  EXPECT_EQ(late_->queues, queues);
+  EXPECT_EQ(Found(read->Finish()), text_);
+}
+
 TEST_F(StartedReadTest, TheFileMayBeClosedDeletedAndItsZonesReused) {
   auto file = Open("a.sst");
   const auto read = Start(*file);
