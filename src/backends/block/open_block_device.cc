@@ -14,6 +14,7 @@
 
 #include "backends/host/data_path.h"
 #include "backends/host/io_scheduler.h"
+#include "backends/host/plain_io.h"
 #include "base/file_lock.h"
 
 namespace zenfs {
@@ -223,6 +224,7 @@ Result<OpenedBlock> OpenBlockParts(const std::string& node, OpenMode mode, const
   struct stat node_status{};
   if (::fstat(parts.control->fd(), &node_status) == 0) parts.owner = DeviceOwner::Of(node_status);
   parts.mode = mode;
+  SkipAccessTimes(parts.control->fd());
   parts.data = PathOfNode(parts.control->fd(), LongestWrite(facts, release));
   parts.kernel_pointers = KernelPlugsZoneWrites(release);
   // The writer of an NVMe drive may use commands, and that of a device with another one on top may write through that: this

@@ -90,6 +90,7 @@ bool PagesFit(std::uint32_t block_size) { return IsMultiple(block_size, ::syscon
 Result<UniqueFd> OpenBuffered(int direct) {
   UniqueFd fd = UniqueFd::Reopened(direct, O_RDONLY);
   if (!fd.valid()) return FailErrno(errno, "opening for buffered reads");
+  SkipAccessTimes(fd.get());
   static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM));
   return fd;
 }

@@ -1,6 +1,8 @@
 #include "backends/host/plain_io.h"
 
+#include <fcntl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -9,11 +11,16 @@
 
 namespace zenfs {
 
+void SkipAccessTimes(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags >= 0) static_cast<void>(::fcntl(fd, F_SETFL, flags | O_NOATIME));
+}
+
 IoOutcome ReadPlainly(int fd, std::uint64_t offset, ByteSpan into) {
   IoOutcome outcome;
   while (outcome.bytes < into.size()) {
-    const iovec rest{.iov_base = into.data() + outcome.bytes, .iov_len = into.size() - outcome.bytes};
-    const ssize_t n = ::preadv2(fd, &rest, 1, static_cast<off_t>(offset + outcome.bytes), 0);
+    const ByteSpan rest = into.subspan(outcome.bytes);
+    const ssize_t n = ::pread(fd, rest.data(), rest.size(), static_cast<off_t>(offset + outcome.bytes));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) outcome.os_errno = errno;
     if (n <= 0) return outcome;

@@ -1,4 +1,4 @@
-// Reads and writes by system calls that every kernel and container allows, preadv2(2) and pwritev2(2), and the outcomes of
+// Reads and writes by system calls that every kernel and container allows, pread(2) and pwritev2(2), and the outcomes of
 // these and of all other commands of the kernel or of a drive.
 //
 // Threads: no state.
@@ -81,6 +81,10 @@ class PieceCursor {
   std::uint64_t in_first_ = 0;  // bytes of pieces_[0] already taken
   std::array<iovec, kVectors> vectors_;
 };
+
+// Reads by `fd` leave the time of access alone, which the kernel would look at in each of them. Nothing happens if the file belongs
+// to another user (open(2), O_NOATIME).
+void SkipAccessTimes(int fd);
 
 // Interrupted and short calls continue where they stopped.
 [[nodiscard]] IoOutcome ReadPlainly(int fd, std::uint64_t offset, ByteSpan into);

@@ -11,6 +11,7 @@
 
 #include "backends/host/failed_write.h"
 #include "backends/host/lock_holder.h"
+#include "backends/host/plain_io.h"
 #include "base/file_lock.h"
 
 namespace zenfs {
@@ -116,7 +117,11 @@ Result<ZoneFileState> ZoneDirectory::Look(ZoneId zone) const {
                        .access = AccessOfMode(st.st_mode, granted_)};
 }
 
-Result<UniqueFd> ZoneDirectory::OpenToRead(ZoneId zone) const { return OpenZone(zone, O_RDONLY, "reading"); }
+Result<UniqueFd> ZoneDirectory::OpenToRead(ZoneId zone) const {
+  ZENFS_ASSIGN_OR_RETURN(UniqueFd fd, OpenZone(zone, O_RDONLY, "reading"));
+  SkipAccessTimes(fd.get());
+  return fd;
+}
 
 Result<UniqueFd> ZoneDirectory::OpenToWrite(ZoneId zone) const { return OpenZone(zone, O_WRONLY, "writing"); }
 
