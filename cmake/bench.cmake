@@ -77,7 +77,7 @@ endfunction()
 
 # scripts/bench, with a db_bench that only pretends.
 function(zenfs_add_trial_tests)
-  foreach(suite figures_test.py page_test.py peers_test.py run_test.py)
+  foreach(suite figures_test.py page_test.py peers_test.py plots_test.py run_test.py)
     string(REPLACE _test.py "" name bench_${suite})
     zenfs_python_test(${name} tests/bench/${suite} ENVIRONMENT ZENFS=$<TARGET_FILE:zenfs_cli>)
   endforeach()

@@ -22,6 +22,8 @@ if(ZENFS_LIBZBD)
 endif()
 if(ZENFS_TESTS)
   find_package(GTest REQUIRED)
+  # Debian's own, not another one on the path: only that one sees python3-matplotlib.
+  find_program(Python3_EXECUTABLE python3 PATHS /usr/bin NO_DEFAULT_PATH)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   find_library(ZENFS_RAPIDCHECK rapidcheck REQUIRED)
 endif()

@@ -3,6 +3,7 @@ import argparse
 import pathlib
 import sys
 
+import plots
 from peers import cases, packages, programs
 from peers.boots import Boots
 from peers.results import Results, units_of
@@ -69,7 +70,7 @@ def measure(options, screen):
         screen.clear()
     tables = Tables(results.document(), candidates, CASES)
     (out / "table.md").write_text(tables.text())
-    (out / "throughput.svg").write_text(tables.figure())
+    (out / "throughput.svg").write_text(plots.svg(tables.figure()), encoding="utf-8")
     print(tables.text())
     print("\n".join(str(out / name) for name in ("results.json", "table.md", "throughput.svg")))
     return 1 if results.failures else 0

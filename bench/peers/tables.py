@@ -1,7 +1,7 @@
-"""The results as tables in Markdown: medians of the turns, and the median of the ratios of each turn to the first candidate."""
+"""The results as tables in Markdown and as a plot: medians of the turns, and the median of the ratios of each turn to the first
+candidate."""
 from tooling.places import ToolError
 from trial import numbers_text as show
-from trial.figure import figure
 from trial.summary import median, ratio
 
 BASE = "zenfs-dev"
@@ -113,13 +113,16 @@ class Tables:
                          lambda phase: any(self.median(phase, name, "zone_resets") for name in self.candidates)),
             self.figures("CPU time of the guest for an operation", "cpu_us_per_op", show.micros), self.single(), self.failures()] if part)
 
+    def bar(self, phase, name):
+        rates = [one["ops_per_second"] for one in self.samples(phase, name)]
+        value = median(rates)
+        text = show.count(value) + "/s" + ("" if name == BASE else f" · {show.times(self.ratio(phase, name, 'ops_per_second'))}")
+        return {"name": name, "value": value, "low": min(rates), "high": max(rates), "text": text}
+
     def figure(self):
-        """The throughput of all phases as one SVG."""
-        plots = []
-        for case, phase in self.measured:
-            rows = [{"name": name, "colour": f"c{number}", "value": self.median((case, phase), name, "ops_per_second"),
-                     "text": show.count(self.median((case, phase), name, "ops_per_second")) + "/s",
-                     "note": "base" if name == BASE else show.times(self.ratio((case, phase), name, "ops_per_second"))}
-                    for number, name in enumerate(self.candidates) if self.samples((case, phase), name)]
-            plots.append((f"{case} · {phase}", rows))
-        return figure("Throughput of ZenFS and of Linux's file systems on one zoned drive", plots)
+        """The throughput of all phases, for plots.svg()."""
+        return {"plot": "bars", "label": "Throughput of ZenFS and of Linux's file systems on one zoned drive", "axis": "operations/s",
+                "note": f"Medians; the lines span all turns. The factor is to {BASE}, turn by turn.", "order": self.candidates,
+                "panels": [{"title": f"{case} · {phase}",
+                            "bars": [self.bar((case, phase), name) for name in self.candidates if self.samples((case, phase), name)]}
+                           for case, phase in self.measured]}

@@ -14,6 +14,7 @@ from tooling.places import BUILD_ROOT, ToolError
 from tooling.report import write_json
 from tooling.screen import Screen
 
+import plots
 from trial import candidates, ideal, machine, programs, results, sets, summary, table
 from trial.page import Page
 from trial.places import is_tmpfs
@@ -197,14 +198,14 @@ def redraw(path, svg):
     path = pathlib.Path(path)
     try:
         page = Page(results.read(path))
-        text, image = page.render(), page.figure()
+        text, image = page.render(), plots.svg(page.figure())
     except (OSError, ValueError) as error:
         raise ToolError(f"--page: {path}: {error}") from error
     (path.parent / "index.html").write_text(text)
     print(path.parent / "index.html")
     if svg:
         try:
-            pathlib.Path(svg).write_text(image)
+            pathlib.Path(svg).write_text(image, encoding="utf-8")
         except OSError as error:
             raise ToolError(f"--svg: {error}") from error
         print(svg)

@@ -4,16 +4,14 @@ import math
 import pathlib
 import statistics
 
+import plots
 from trial import numbers_text as show
-from trial import plot_svg
-from trial.figure import figure
 from trial.zenfs_command import CAUSES
 
 PERCENTILES = ("p50", "p99", "p99.9", "p99.99")
 CAUSE_TEXT = {"data": "data of tables", "wal": "log", "padding": "padding", "metadata": "metadata", "reclaim": "reclaim",
               "finish": "room in finished zones", "host": "all, as the host counts it"}
-COLOURS = 8
-SLIGHT = 0.03  # a ratio this close to 1 shows no difference
+MIB = 1 << 20
 
 
 def escape(text):
@@ -24,7 +22,7 @@ class Page:
     def __init__(self, results):
         self.results = results
         self.names = [one["name"] for one in results["candidates"]]
-        self.colour = {name: f"c{number % COLOURS}" for number, name in enumerate(self.names)}
+        self.colour = {name: plots.COLOURS[number % len(plots.COLOURS)] for number, name in enumerate(self.names)}
         self.titles = {one["name"]: one["title"] for one in results["cases"]}
         self.groups = {}
         for row in results["summary"]:
@@ -46,7 +44,7 @@ class Page:
                  ("System", f"{machine['distribution']}, Linux {machine['kernel']}"),
                  ("Load before", f"{machine['load_before']:.1f}"), ("Measured", results["started"]),
                  ("Repetitions", results["options"]["repetitions"])]
-        legend = "".join(f'<li><i style="background:var(--{self.colour[one["name"]]})"></i>{escape(one["name"])} '
+        legend = "".join(f'<li><i style="background:{self.colour[one["name"]]}"></i>{escape(one["name"])} '
                          f'<span>{escape(one["description"])}</span></li>' for one in results["candidates"])
         return (f"<h1>ZenFS bench: {escape(results['set'].replace('+', ', '))}</h1><p class=lead>{escape(results['title'][:1].upper() + results['title'][1:])}."
                 f" Medians; each candidate in turn on a place of its own; ratios are to <b>{escape(results['base'])}</b>, turn by turn.</p>"
@@ -59,27 +57,20 @@ class Page:
                          for one in self.results["failures"])
         return f"<h2>What failed</h2>{panels}" if panels else ""
 
-    def section(self, title, text, panel_of, legend=""):
+    def section(self, title, text, panel_of):
+        """`panel_of` returns a figure for plots, or None."""
         panels = []
         for (case, phase), rows in self.groups.items():
-            plot = panel_of(case, phase, rows)
-            if plot:
+            figure = panel_of(case, phase, rows)
+            if figure:
+                plot = f"<div role=img aria-label='{escape(figure['label'])}'>{plots.inline(figure)}</div>"
                 panels.append(f"<div class=panel><h3>{escape(case)} · {escape(phase)}<small>{escape(self.titles.get(case, ''))}"
                               f"</small></h3>{plot}</div>")
-        return f"<h2>{title}</h2><p>{text}</p>{legend}<div class=grid>{''.join(panels)}</div>" if panels else ""
+        return f"<h2>{title}</h2><p>{text}</p><div class=grid>{''.join(panels)}</div>" if panels else ""
 
-    @staticmethod
-    def verdict(ratio, more_is_better):
-        if ratio is None or abs(ratio - 1) <= SLIGHT:
-            return ""
-        return "good" if (ratio > 1) == more_is_better else "bad"
-
-    def bar(self, row, figure, text, more_is_better, **more):
-        ratio = row["ratio"][figure]
-        base = row["candidate"] == self.results["base"]
-        return {"name": row["candidate"], "colour": self.colour[row["candidate"]], "value": row[figure], "text": text,
-                "note": "base" if base else show.times(ratio),
-                "verdict": "" if base else self.verdict(ratio, more_is_better), **more}
+    def factor(self, row, of):
+        """Behind a bar's value: how many times that of the base."""
+        return "" if row["candidate"] == self.results["base"] else f" · {show.times(row['ratio'][of])}"
 
     def glance(self):
         """Ratios of throughput, one row per phase; the last row is the geometric mean. Columns: each candidate to the base, then
@@ -111,59 +102,54 @@ class Page:
         colour = "good" if value > 1 else "bad"
         return f"<td style='background:color-mix(in srgb, var(--{colour}) {strength}%, transparent)'>{show.times(value)}</td>"
 
-    def throughput_bars(self, rows):
-        return [self.bar(row, "ops_per_second", show.count(row["ops_per_second"]) + "/s", True,
-                         low=row["ops_per_second_range"][0], high=row["ops_per_second_range"][1],
-                         title=f"{row['ops_per_second']:,.0f} operations a second") for row in rows]
+    def throughput_panel(self, rows, **title):
+        return {**title, "bars": [{"name": row["candidate"], "value": row["ops_per_second"], "low": row["ops_per_second_range"][0],
+                                   "high": row["ops_per_second_range"][1],
+                                   "text": show.count(row["ops_per_second"]) + "/s" + self.factor(row, "ops_per_second")} for row in rows]}
 
     def figure(self):
-        """The throughput of all phases as one SVG."""
-        return figure(f"Throughput: {self.results['title']}",
-                      [(f"{case} · {phase}: {self.titles.get(case, '')}", self.throughput_bars(rows))
-                       for (case, phase), rows in self.groups.items()])
+        """The throughput of all phases, for plots.svg()."""
+        return {"plot": "bars", "label": f"Throughput: {self.results['title']}", "axis": "operations/s", "order": self.names,
+                "note": f"Medians; the lines span all repetitions. The factor is to {self.results['base']}, turn by turn.",
+                "panels": [self.throughput_panel(rows, title=f"{case} · {phase}") for (case, phase), rows in self.groups.items()]}
 
     def throughput(self):
         def panel(case, phase, rows):
-            return plot_svg.bars(self.throughput_bars(rows), f"Throughput of {case} {phase}")
-        return self.section("Throughput", "Operations a second, longer is better; the whisker spans all repetitions.", panel)
+            return {"plot": "bars", "label": f"Throughput of {case} {phase}", "axis": "operations/s", "order": self.names,
+                    "panels": [self.throughput_panel(rows)]}
+        return self.section("Throughput", "Operations a second, longer is better; the line spans all repetitions.", panel)
 
     def latency(self):
         def panel(case, phase, rows):
-            series = [{"name": row["candidate"], "colour": self.colour[row["candidate"]],
-                       "values": [row["latency_us"].get(at) for at in PERCENTILES]} for row in rows]
-            return plot_svg.lines(series, PERCENTILES, f"Latency of {case} {phase}", show.micros)
+            series = {row["candidate"]: [row["latency_us"].get(at) for at in PERCENTILES] for row in rows}
+            if not any(value for values in series.values() for value in values):
+                return None
+            return {"plot": "percentiles", "label": f"Latency of {case} {phase}", "axis": "latency of an operation", "order": self.names,
+                    "places": PERCENTILES, "series": series}
         return self.section("Latency", "Of single operations, as db_bench's histogram has it; lower is better, the scale is "
                             "logarithmic.", panel)
 
     def cpu(self):
         def panel(case, phase, rows):
-            rows = [row for row in rows if row["cpu_us_per_op"] is not None]
-            if not rows:
-                return ""
-            return plot_svg.bars([self.bar(row, "cpu_us_per_op", show.micros(row["cpu_us_per_op"]), False,
-                                           second=row["emulation_cpu_us_per_op"],
-                                           second_title=f"emulation: {show.micros(row['emulation_cpu_us_per_op'])}")
-                                  for row in rows], f"CPU time of {case} {phase}")
-        return self.section("CPU time per operation", "Of the whole process, background work included; shorter is better. The "
-                            "pale part is what playing a device costs this host: it is neither in the number nor in the ratio.",
-                            panel)
+            bars = [{"name": row["candidate"],
+                     "parts": {"database and file system": row["cpu_us_per_op"], "emulated device": row["emulation_cpu_us_per_op"] or 0},
+                     "text": show.micros(row["cpu_us_per_op"]) + self.factor(row, "cpu_us_per_op")}
+                    for row in rows if row["cpu_us_per_op"] is not None]
+            return bars and {"plot": "stacks", "label": f"CPU time of {case} {phase}", "axis": "µs of CPU time an operation",
+                             "panels": [{"bars": bars}]}
+        return self.section("CPU time per operation", "Of the whole process, background work included; shorter is better. What "
+                            "playing a device costs this host is neither in the number nor in the ratio.", panel)
 
     def written(self):
-        used = [cause for cause in CAUSES if any(row["device_bytes"].get(cause) for row in self.results["summary"])]
-        legend = "".join(f'<li><i style="background:var(--cause-{cause})"></i>{CAUSE_TEXT[cause]}</li>' for cause in used)
-
         def panel(case, phase, rows):
             if not any(row["write_amplification"] for row in rows):
-                return ""
-            return plot_svg.stacks([{"name": row["candidate"],
-                                     "parts": [(CAUSE_TEXT[cause], f"cause-{cause}", row["device_bytes"].get(cause, 0))
-                                               for cause in CAUSES],
-                                     "text": show.size(sum(row["device_bytes"].values())),
-                                     "note": show.times(row["write_amplification"])} for row in rows],
-                                   f"Bytes written in {case} {phase}", show.size)
+                return None
+            bars = [{"name": row["candidate"],
+                     "parts": {CAUSE_TEXT[cause]: row["device_bytes"].get(cause, 0) / MIB for cause in CAUSES},
+                     "text": f"{show.size(sum(row['device_bytes'].values()))} · {show.times(row['write_amplification'])}"} for row in rows]
+            return {"plot": "stacks", "label": f"Bytes written in {case} {phase}", "axis": "MiB", "panels": [{"bars": bars}]}
         return self.section("Bytes written, by cause", "All that went to the device, and how many times what the user wrote. "
-                            "Room in finished zones is what a drive may write by itself to fill them.", panel,
-                            f"<ul class='legend small'>{legend}</ul>")
+                            "Room in finished zones is what a drive may write by itself to fill them.", panel)
 
     def space(self):
         last = {case: phase for case, phase in self.groups}
@@ -171,10 +157,11 @@ class Page:
         def panel(case, phase, rows):
             rows = [row for row in rows if row["space_amplification"]]
             if last[case] != phase or not rows:
-                return ""
-            return plot_svg.bars([{"name": row["candidate"], "colour": self.colour[row["candidate"]],
-                                   "value": row["space_amplification"], "text": show.size(row["used_bytes"]),
-                                   "note": show.times(row["space_amplification"])} for row in rows], f"Space of {case}")
+                return None
+            return {"plot": "bars", "label": f"Space of {case}", "axis": "times the live data", "order": self.names,
+                    "panels": [{"bars": [{"name": row["candidate"], "value": row["space_amplification"],
+                                          "text": f"{show.times(row['space_amplification'])} · {show.size(row['used_bytes'])}"}
+                                         for row in rows]}]}
         return self.section("Space", "What the place holds at the end of a case, and how many times the live keys and values that "
                             "is: superseded versions that RocksDB has not compacted yet, its logs, and what the file system adds, "
                             "in zones also what is dead and waits for a reset.",

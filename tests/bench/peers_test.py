@@ -111,8 +111,18 @@ class Lines(InFolder):
 
 
 class Table(unittest.TestCase):
+    def tables(self, samples, failures=()):
+        return Tables({"samples": samples, "failures": list(failures)}, ["zenfs-dev", "xfs", "f2fs"], {"fillseq": "", "room": ""})
+
     def text(self, samples, failures=()):
-        return Tables({"samples": samples, "failures": list(failures)}, ["zenfs-dev", "xfs", "f2fs"], {"fillseq": "", "room": ""}).text()
+        return self.tables(samples, failures).text()
+
+    def test_the_plot_has_medians_and_the_range_of_the_turns(self):
+        rates = {"zenfs-dev": (100, 200, 400), "xfs": (50, 200, 100)}
+        figure = self.tables([sample(unit(turn, name), rate) for name, all_of in rates.items() for turn, rate in enumerate(all_of)]).figure()
+        self.assertEqual(figure["panels"], [{"title": "fillseq · fillseq", "bars": [
+            {"name": "zenfs-dev", "value": 200, "low": 100, "high": 400, "text": "200/s"},
+            {"name": "xfs", "value": 100, "low": 50, "high": 200, "text": "100/s · 0.50×"}]}])
 
     def test_ratios_are_those_of_each_turn(self):
         rates = {"zenfs-dev": (100, 200, 400), "xfs": (50, 200, 100)}

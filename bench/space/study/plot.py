@@ -1,28 +1,18 @@
-"""The results as one SVG with a plot for each trace: a bar for each live share and policy."""
-from trial.figure import figure
-
-COLOURS = 8
+"""The write amplification as a plot with a panel for each trace: bars for each live share and policy."""
 
 
-def by_trace(results):
+def panel(trace, runs):
+    shares = list(dict.fromkeys(run["live"] for run in runs))
+    found = {(run["policy"], run["live"]): None if run["no_space"] else run["write_amplification"] for run in runs}
+    policies = dict.fromkeys(run["policy"] for run in runs)
+    return {"title": trace, "groups": ["" if share is None else f"{100 * share:.0f} %" for share in shares],
+            "series": {policy: [found.get((policy, share)) for share in shares] for policy in policies}}
+
+
+def figure(results):
     traces = {}
     for run in results["runs"]:
         traces.setdefault(run["trace"], []).append(run)
-    return traces
-
-
-def rows(runs, colours):
-    for run in runs:
-        name = run["policy"] if run["live"] is None else f"{100 * run['live']:.0f} % {run['policy']}"
-        note = "no space" if run["no_space"] else f"space {run['space_amplification']:.2f}"
-        yield {"name": name, "colour": colours[run["policy"]], "value": run["write_amplification"],
-               "text": f"{run['write_amplification']:.2f}", "note": note,
-               "title": f"{name}: {run['zones_copied']:,} zones copied"}
-
-
-def svg(results):
-    policies = list(dict.fromkeys(run["policy"] for run in results["runs"]))
-    colours = {policy: f"c{1 + number % (COLOURS - 1)}" for number, policy in enumerate(policies)}
-    plots = [(f"{trace}: bytes written to the device for each byte of RocksDB", list(rows(runs, colours)))
-             for trace, runs in by_trace(results).items()]
-    return figure("Write amplification by placement policy", plots)
+    return {"plot": "groups", "label": "Write amplification by placement policy", "axis": "write amplification",
+            "group_axis": "live data, of what data can use" if any(run["live"] is not None for run in results["runs"]) else "",
+            "missing": "no space", "panels": [panel(trace, runs) for trace, runs in traces.items()]}
