@@ -54,10 +54,11 @@ function(zenfs_add_tests)
   zenfs_add_tool_tests()
 endfunction()
 
-# The tests of what tests: the style check, and what the tools share.
+# The tests of what tests: the style check, and what the tools share; and of the documentation's pictures.
 function(zenfs_add_tool_tests)
   zenfs_python_test(style_check_self_test scripts/check-style ARGUMENTS --self-test)
   zenfs_python_test(tooling tests/tooling/tooling_test.py)
+  zenfs_python_test(pictures tests/docs/pictures_test.py)
 endfunction()
 
 function(zenfs_add_crash_model)
