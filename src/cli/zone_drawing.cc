@@ -6,10 +6,14 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
+
+#include "base/counted.h"
+#include "base/short_bytes.h"
 
 namespace zenfs {
 namespace {
@@ -36,26 +40,31 @@ constexpr std::size_t kZoneContentCount = 12;
 static_assert(static_cast<std::size_t>(ZoneContent::kLog) == kLifetimeCount);
 
 struct ZoneInk {
-  char letter;              // for plain output
+  char letter;              // for plain output, for print, and for people who can't tell the colours apart
   std::string_view colour;  // for terminals, SGR parameters
   std::string_view light;   // for SVG, on a light background
   std::string_view dark;    // for SVG, on a dark background
+  std::string_view text;    // for SVG, of a letter on either colour; empty: as other text
   std::string_view meaning;
 };
 
+// The colours of Okabe and Ito, which colour-blind people can tell apart. Longer lifetimes are darker, also in print; what ZenFS
+// writes for itself is blue.
+constexpr std::string_view kBlack = "#10151c";
+constexpr std::string_view kWhite = "#ffffff";
 constexpr std::array<ZoneInk, kZoneContentCount> kInks = {{
-    {'o', "37", "#8390a2", "#94a1b3", "no lifetime given"},
-    {'n', "36", "#1f9e9e", "#2fb8b3", "lifetime none"},
-    {'s', "31", "#d94f3d", "#ef6a57", "short"},
-    {'m', "33", "#e39b2d", "#f0b24c", "medium"},
-    {'l', "32", "#3c9a5f", "#55b87a", "long"},
-    {'e', "34", "#3b6fd4", "#6a97f0", "extreme"},
-    {'W', "96", "#17a8d6", "#3cc3ee", "log frames"},
-    {'M', "35", "#8e57c9", "#ad7fe3", "metadata"},
-    {'-', "90", "#b9c1cb", "#535f6e", "dead bytes"},
-    {'.', "90", "#edf0f4", "#222a35", "not written"},
-    {'c', "90", "#d3d9e0", "#3a4452", "conventional, not used"},
-    {'x', "91", "#7a1f1f", "#7a2f2f", "unusable"},
+    {'o', "37", "#009e73", "#009e73", kWhite, "no lifetime given"},
+    {'n', "36", "#cc79a7", "#cc79a7", kBlack, "lifetime none"},
+    {'s', "31", "#f0e442", "#f0e442", kBlack, "short"},
+    {'m', "33", "#e69f00", "#e69f00", kBlack, "medium"},
+    {'l', "32", "#d55e00", "#d55e00", kBlack, "long"},
+    {'e', "34", "#6b2100", "#a03c14", kWhite, "extreme"},
+    {'W', "96", "#56b4e9", "#56b4e9", kBlack, "log frames"},
+    {'M', "35", "#0072b2", "#0072b2", kWhite, "metadata"},
+    {'-', "90", "#d3d8de", "#48525f", "", "dead bytes"},
+    {'.', "90", "#f4f6f8", "#222a35", "", "not written"},
+    {'c', "90", "#737c88", "#737c88", kWhite, "conventional, not used"},
+    {'x', "91", "#1c2430", "#e6ebf2", "#ff7b72", "unusable"},
 }};
 
 const ZoneInk& InkOf(ZoneContent content) { return kInks[static_cast<std::size_t>(content)]; }
@@ -155,16 +164,17 @@ class Artist {
       out_.append(width, ink.letter);
       return;
     }
-    out_ += fmt::format("\033[{}m", ink.colour);
+    // Live data by letters on a coloured ground: colours alone are not enough for everybody.
+    const bool reversed = content < ZoneContent::kDead;
+    out_ += fmt::format("\033[{}{}m", reversed ? "7;" : "", ink.colour);
     for (std::size_t i = 0; i < width; ++i) out_ += Glyph(content);
     out_ += "\033[0m";
   }
 
   std::string_view Glyph(ZoneContent content) const {
-    if (!terminal_.utf8 || content == ZoneContent::kUnusable || content == ZoneContent::kConventional)
-      return {&InkOf(content).letter, 1};
-    if (content == ZoneContent::kDead) return "░";
-    return content == ZoneContent::kUnwritten ? "·" : "█";
+    if (terminal_.utf8 && content == ZoneContent::kDead) return "░";
+    if (terminal_.utf8 && content == ZoneContent::kUnwritten) return "·";
+    return {&InkOf(content).letter, 1};
   }
 
   void DrawBars(std::size_t per_row) {
@@ -248,9 +258,12 @@ std::string DrawZones(std::span<const ZoneStatus> zones, const Terminal& termina
 namespace {
 
 constexpr double kMargin = 24;
-constexpr double kMinWidth = 520;
-constexpr double kHeader = 58;
+constexpr double kMinWidth = 560;
+constexpr double kHeader = 70;
 constexpr double kLegendLine = 24;
+constexpr double kStripGap = 2;
+constexpr double kStripHeight = 5;
+constexpr std::size_t kMaxCells = 2048;  // with more zones, a cell stands for several
 
 // Escapes characters that XML reserves, and replaces bytes that are not UTF-8 by '?'.
 std::string XmlText(std::string_view text) {
@@ -277,170 +290,336 @@ std::string XmlText(std::string_view text) {
   return out;
 }
 
-std::string Mebibytes(std::uint64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 double ShareOf(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string ClassOf(ZoneContent content) { return fmt::format("c{}", static_cast<int>(content)); }
+std::string Percent(std::uint64_t part, std::uint64_t whole) {
+  return fmt::format("{:.0f} %", 100 * ShareOf(part, whole));
+}
+
+// Bytes by content. As an image shows them from the bottom: in the order of ZoneContent.
+class ContentBytes {
+ public:
+  // A zone that ZenFS does not use counts whole, with `usual_capacity` if it has none.
+  void Add(const ZoneStatus& zone, std::uint64_t usual_capacity) {
+    if (const auto whole = WholeContent(zone)) {
+      Of(*whole) += zone.capacity > 0 ? zone.capacity : usual_capacity;
+      return;
+    }
+    Of(LiveContent(zone)) += LiveBytes(zone);
+    Of(ZoneContent::kDead) += zone.written - LiveBytes(zone);
+    Of(ZoneContent::kUnwritten) += zone.capacity - std::min(zone.written, zone.capacity);
+  }
+
+  std::uint64_t& Of(ZoneContent content) { return bytes_[static_cast<std::size_t>(content)]; }
+
+  std::uint64_t total() const { return std::accumulate(bytes_.begin(), bytes_.end(), std::uint64_t{0}); }
+
+  // Calls `visit(content, bytes)` for each content that has bytes.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (std::size_t i = 0; i < kZoneContentCount; ++i) {
+      if (bytes_[i] > 0) visit(static_cast<ZoneContent>(i), bytes_[i]);
+    }
+  }
+
+ private:
+  std::array<std::uint64_t, kZoneContentCount> bytes_{};
+};
+
+std::size_t CountOf(std::span<const ZoneStatus> zones, ZonePhase phase) {
+  return static_cast<std::size_t>(std::count_if(
+      zones.begin(), zones.end(), [phase](const ZoneStatus& zone) { return zone.phase == phase; }));
+}
 
 std::string TooltipOf(const ZoneStatus& zone) {
   std::string text = fmt::format("zone {}: {}", zone.id.value, PhaseName(zone.phase));
   if (WholeContent(zone)) return text;
-  text += fmt::format("\n{} of {} written ({:.0f} %)", Mebibytes(zone.written), Mebibytes(zone.capacity),
-                      100 * ShareOf(zone.written, zone.capacity));
+  text += fmt::format("\n{} of {} written ({})", ShortBytes(zone.written), ShortBytes(zone.capacity),
+                      Percent(zone.written, zone.capacity));
   if (zone.written == 0 || zone.phase == ZonePhase::kMetadata || zone.phase == ZonePhase::kLog) return text;
-  text += fmt::format("\n{} live ({:.0f} % of what is written)\nlifetime {}", Mebibytes(LiveBytes(zone)),
-                      100 * ShareOf(LiveBytes(zone), zone.written), LifetimeName(zone.lifetime));
+  text += fmt::format("\n{} live ({} of what is written)\nlifetime {}", ShortBytes(LiveBytes(zone)),
+                      Percent(LiveBytes(zone), zone.written), LifetimeName(zone.lifetime));
   return text;
 }
 
+std::string TooltipOf(std::span<const ZoneStatus> zones, const ContentBytes& bytes) {
+  std::string text = fmt::format("zones {} to {}", zones.front().id.value, zones.back().id.value);
+  for (const ZonePhase phase : kPhasesInOrder) {
+    const std::size_t count = CountOf(zones, phase);
+    if (count > 0) text += fmt::format("\n{}: {}", PhaseName(phase), Counted(count, "zone"));
+  }
+  bytes.ForEach([&](ZoneContent content, std::uint64_t part) {
+    text +=
+        fmt::format("\n{}: {} ({})", InkOf(content).meaning, ShortBytes(part), Percent(part, bytes.total()));
+  });
+  return text;
+}
+
+// `zones` shared out among cells so that there are at most kMaxCells: 1, 2, 5, 10, 20, ... in each.
+std::size_t ZonesPerCell(std::size_t zones) {
+  for (std::size_t power = 1;; power *= 10) {
+    for (const std::size_t digit : {1, 2, 5}) {
+      if (zones <= digit * power * kMaxCells) return digit * power;
+    }
+  }
+}
+
+// A cell for each zone, filled from the bottom: live, dead, not written. With many zones a cell has the sums of several; below
+// it is a strip with a bar for each of them, to zoom into. All colours are attributes, for renderers that know no style sheets; a
+// style changes them on dark pages.
 class SvgArtist {
  public:
   SvgArtist(std::span<const ZoneStatus> zones, std::string_view title, std::string_view subtitle)
-      : zones_(zones), title_(title), subtitle_(subtitle) {
-    // More zones have smaller tiles; the picture stays about 1.5 times as wide as high.
-    tile_ = zones.size() <= 256 ? 30 : zones.size() <= 2048 ? 16 : 8;
-    gap_ = tile_ >= 30 ? 6 : tile_ >= 16 ? 3 : 2;
-    const double count = static_cast<double>(std::max<std::size_t>(1, zones.size()));
-    columns_ = static_cast<std::size_t>(std::ceil(std::sqrt(count * 2)));
-    if (columns_ > 8) columns_ = (columns_ + 7) / 8 * 8;
-    rows_ = (zones.size() + columns_ - 1) / columns_;
-    for (const ZoneStatus& zone : zones) NoteUse(zone);
+      : zones_(zones), title_(title), subtitle_(subtitle), per_cell_(ZonesPerCell(zones.size())) {
+    cells_ = (zones.size() + per_cell_ - 1) / per_cell_;
+    // More cells are smaller; the picture stays about 1.5 times as wide as high.
+    tile_ = cells_ <= 256 ? 30 : per_cell_ == 1 ? 16 : 18;
+    gap_ = cells_ <= 256 ? 6 : 3;
+    columns_ = static_cast<std::size_t>(
+        std::ceil(std::sqrt(static_cast<double>(std::max<std::size_t>(1, cells_) * 2))));
+    const std::size_t step = per_cell_ == 1 ? 8 : 10;  // so that rows begin with round numbers
+    if (columns_ > step) columns_ = (columns_ + step - 1) / step * step;
+    rows_ = (cells_ + columns_ - 1) / columns_;
+    left_ = kMargin + 8 +
+            7 * static_cast<double>(fmt::to_string(zones.empty() ? 0 : zones.back().id.value).size());
+    for (const ZoneStatus& zone : zones) usual_capacity_ = std::max(usual_capacity_, zone.capacity);
+    for (const ZoneStatus& zone : zones) bytes_.Add(zone, usual_capacity_);
   }
 
   void Draw(const SvgSink& write) {
-    width_ = std::max(kMinWidth, 2 * kMargin + static_cast<double>(columns_) * (tile_ + gap_) - gap_);
-    const double legend_top = kHeader + kMargin + static_cast<double>(rows_) * (Height() + gap_);
-    const std::string legend = Legend(legend_top);
-    std::string out = fmt::format(
+    width_ = std::max(kMinWidth, left_ + kMargin + static_cast<double>(columns_) * (tile_ + gap_) - gap_);
+    const std::string legend = Legend(kHeader + kMargin + static_cast<double>(rows_) * RowHeight());
+    write(fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 "
-        "{0:.0f} {1:.0f}\" "
-        "role=\"img\">\n<title>{2}</title>\n",
-        width_, bottom_ + kMargin, XmlText(title_));
-    out += Style();
-    out += fmt::format(
-        "<rect class=\"page\" width=\"100%\" height=\"100%\" rx=\"12\"/>\n"
-        "<text class=\"head\" x=\"{0}\" y=\"34\">{1}</text>\n"
-        "<text class=\"note\" x=\"{0}\" y=\"54\">{2}</text>\n",
-        kMargin, XmlText(title_), XmlText(subtitle_));
-    write(out);
-    for (std::size_t i = 0; i < zones_.size(); ++i) write(Tile(i));
+        "{0:.0f} {1:.0f}\" role=\"img\" font-family=\"system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
+        "Sans',sans-serif\">\n<title>{2}</title>\n{3}{4}"
+        "<rect class=\"page\" fill=\"#ffffff\" width=\"100%\" height=\"100%\" rx=\"12\"/>\n"
+        "<text class=\"ink\" fill=\"#1c2430\" font-size=\"18\" font-weight=\"600\" x=\"{5}\" "
+        "y=\"34\">{2}</text>\n"
+        "{6}",
+        width_, bottom_ + kMargin, XmlText(title_), Style(), DeadPattern(), kMargin,
+        Note(kMargin, 54, XmlText(subtitle_))));
+    for (std::size_t cell = 0; cell < cells_; ++cell) write(Cell(cell));
     write(legend + "</svg>\n");
   }
 
  private:
   double Height() const { return tile_ * 1.25; }
 
-  void NoteUse(const ZoneStatus& zone) {
-    if (const auto whole = WholeContent(zone)) {
-      used_.insert(*whole);
-      return;
-    }
-    const std::uint64_t live = LiveBytes(zone);
-    if (live > 0) used_.insert(LiveContent(zone));
-    if (live < zone.written) used_.insert(ZoneContent::kDead);
-    if (zone.written < zone.capacity) used_.insert(ZoneContent::kUnwritten);
-  }
+  double RowHeight() const { return Height() + gap_ + (per_cell_ > 1 ? kStripGap + kStripHeight : 0); }
 
-  // CSS without variables, for renderers other than browsers.
-  std::string Style() const {
-    std::string light;
-    std::string dark;
-    for (const ZoneContent content : used_) {
-      light += fmt::format(".{}{{fill:{}}}", ClassOf(content), InkOf(content).light);
-      dark += fmt::format(".{}{{fill:{}}}", ClassOf(content), InkOf(content).dark);
-    }
+  static std::string Note(double x, double y, std::string_view text, std::string_view more = "") {
     return fmt::format(
-        "<style>\n"
-        "text{{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
-        "Sans',sans-serif;fill:#1c2430}}\n"
-        ".head{{font-size:18px;font-weight:600}} .note{{font-size:12px;fill:#5b6675}} "
-        ".key{{font-size:12px}}\n"
-        ".letter{{font-size:10px;font-weight:600;text-anchor:middle;fill:#1c2430;fill-opacity:.75}}\n"
-        ".page{{fill:#ffffff}} .frame{{fill:none;stroke:#9aa5b4;stroke-width:1}}\n"
-        ".active{{stroke:#1c2430;stroke-width:2}} .retired,.unusable{{stroke:#c62828;stroke-width:2}}\n"
-        ".dead{{stroke-dasharray:3 2}} .zone:hover .frame{{stroke:#1c2430;stroke-width:2.5}}\n{}\n"
+        "<text class=\"note\" fill=\"#5b6675\" font-size=\"12\" x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x,
+        y, more, text);
+  }
+
+  // Dark pages and the cell under the pointer. CSS without variables, because some renderers have none.
+  std::string Style() const {
+    std::string dark;
+    bytes_.ForEach([&](ZoneContent content, std::uint64_t) {
+      dark += fmt::format(".{}{{fill:{}}}", ClassOf(content), InkOf(content).dark);
+    });
+    return fmt::format(
+        "<style>\n.zone:hover .frame{{stroke:#1c2430;stroke-width:2.5}}\n"
         "@media (prefers-color-scheme:dark){{\n"
-        "text,.letter{{fill:#e6ebf2}} .note{{fill:#9aa7b8}} .page{{fill:#141a22}} .frame{{stroke:#5a6675}}\n"
+        ".page{{fill:#141a22}} .ink{{fill:#e6ebf2}} .note{{fill:#9aa7b8}} .frame{{stroke:#5a6675}} "
+        ".hatch{{stroke:#8b98a9}}\n"
         ".active{{stroke:#f4f7fb}} .retired,.unusable{{stroke:#ff7b72}} .zone:hover "
-        ".frame{{stroke:#ffffff}}\n{}\n"
-        "}}\n</style>\n",
-        light, dark);
+        ".frame{{stroke:#ffffff}}\n"
+        "{}\n}}\n</style>\n",
+        dark);
   }
 
-  static std::string Rect(std::string_view classes, double x, double y, double width, double height) {
+  // Dead bytes are hatched, so that they differ from any colour in print.
+  static std::string DeadPattern() {
+    return fmt::format(
+        "<defs><pattern id=\"dead\" patternUnits=\"userSpaceOnUse\" width=\"4\" height=\"4\">"
+        "<rect {} width=\"4\" height=\"4\"/>"
+        "<path class=\"hatch\" d=\"M-1 1l2 -2M0 4l4 -4M3 5l2 -2\" stroke=\"#8a94a1\" stroke-width=\".8\"/>"
+        "</pattern></defs>\n",
+        PlainFill(ZoneContent::kDead));
+  }
+
+  static std::string ClassOf(ZoneContent content) { return fmt::format("c{}", static_cast<int>(content)); }
+
+  static std::string PlainFill(ZoneContent content) {
+    return fmt::format("class=\"{}\" fill=\"{}\"", ClassOf(content), InkOf(content).light);
+  }
+
+  static std::string Fill(ZoneContent content) {
+    return content == ZoneContent::kDead ? "fill=\"url(#dead)\"" : PlainFill(content);
+  }
+
+  static std::string Rect(ZoneContent content, double x, double y, double width, double height) {
     if (height <= 0) return {};
-    return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
-                       classes, x, y, width, height);
+    return fmt::format("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.2f}\"/>",
+                       Fill(content), x, y, width, height);
   }
 
-  // From bottom to top: live, dead, unwritten.
-  std::string Tile(std::size_t index) const {
-    const ZoneStatus& zone = zones_[index];
-    const std::size_t column = index % columns_;
-    const std::size_t row = index / columns_;
-    const double x = kMargin + static_cast<double>(column) * (tile_ + gap_);
-    const double y = kHeader + 12 + static_cast<double>(row) * (Height() + gap_);
-    std::string out = fmt::format("<g class=\"zone\"><title>{}</title>", XmlText(TooltipOf(zone)));
-    if (const auto whole = WholeContent(zone)) {
-      out += Rect(ClassOf(*whole), x, y, tile_, Height());
-    } else {
-      const double written = Height() * ShareOf(zone.written, zone.capacity);
-      const double live = Height() * ShareOf(LiveBytes(zone), zone.capacity);
-      out += Rect(ClassOf(ZoneContent::kUnwritten), x, y, tile_, Height() - written);
-      out += Rect(ClassOf(ZoneContent::kDead), x, y + Height() - written, tile_, written - live);
-      out += Rect(ClassOf(LiveContent(zone)), x, y + Height() - live, tile_, live);
-    }
-    out += fmt::format(
-        "<rect class=\"frame {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" rx=\"{}\"/>",
-        PhaseName(zone.phase), x, y, tile_, Height(), tile_ >= 30 ? 3 : 1);
-    const char letter = PhaseLetter(zone.phase);
-    if (tile_ >= 30 && letter != ' ') {
-      out += fmt::format("<text class=\"letter\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x + tile_ / 2, y + 12,
-                         letter);
-    }
-    return out + "</g>\n";
+  static std::string Letter(char letter, ZoneContent ground, double x, double y, double size) {
+    const std::string_view colour = InkOf(ground).text;
+    return fmt::format(
+        "<text{} font-size=\"{}\" font-weight=\"600\" text-anchor=\"middle\" x=\"{:.1f}\" "
+        "y=\"{:.1f}\">{}</text>",
+        colour.empty() ? std::string(" class=\"ink\" fill=\"#1c2430\"") : fmt::format(" fill=\"{}\"", colour),
+        size, x, y, letter);
   }
 
-  // Colours first, then the number of zones in each state. Wraps at the width of the picture.
-  std::string Legend(double top) {
+  // Whether the frame and, in large cells, a letter show the phase. The contents show the others.
+  static bool HasSign(ZonePhase phase) {
+    return phase == ZonePhase::kActive || phase == ZonePhase::kDead || phase == ZonePhase::kRetired ||
+           phase == ZonePhase::kUnusable;
+  }
+
+  static std::string Frame(ZonePhase phase, double x, double y, double width, double height) {
+    std::string_view look = "stroke=\"#9aa5b4\"";
+    if (phase == ZonePhase::kActive) look = "stroke=\"#1c2430\" stroke-width=\"2\"";
+    if (phase == ZonePhase::kDead) look = "stroke=\"#5b6675\" stroke-width=\"1.5\" stroke-dasharray=\"3 2\"";
+    if (phase == ZonePhase::kRetired || phase == ZonePhase::kUnusable)
+      look = "stroke=\"#c62828\" stroke-width=\"2\"";
+    return fmt::format(
+        "<rect class=\"frame {}\" fill=\"none\" {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" "
+        "rx=\"{}\"/>",
+        PhaseName(phase), look, x, y, width, height, width >= 30 ? 3 : 1);
+  }
+
+  std::string Cell(std::size_t cell) const {
+    const std::size_t column = cell % columns_;
+    const double x = left_ + static_cast<double>(column) * (tile_ + gap_);
+    const double y = kHeader + static_cast<double>(cell / columns_) * RowHeight();
+    const auto zones =
+        zones_.subspan(cell * per_cell_, std::min(per_cell_, zones_.size() - cell * per_cell_));
+    ContentBytes bytes;
+    for (const ZoneStatus& zone : zones) bytes.Add(zone, usual_capacity_);
+
     std::string out;
+    if (column == 0) {
+      out += Note(left_ - 8, y + Height() / 2 + 4, fmt::to_string(zones.front().id.value),
+                  " text-anchor=\"end\"");
+    }
+    out += fmt::format("<g class=\"zone\"><title>{}</title>",
+                       XmlText(zones.size() == 1 ? TooltipOf(zones.front()) : TooltipOf(zones, bytes)));
+    double bottom = y + Height();
+    bool lowest = true;
+    bytes.ForEach([&](ZoneContent content, std::uint64_t part) {
+      const double height = Height() * ShareOf(part, bytes.total());
+      bottom -= height;
+      out += Rect(content, x, bottom, tile_, height);
+      if (per_cell_ == 1 && lowest && height >= tile_ / 2 && content != ZoneContent::kUnwritten &&
+          content != ZoneContent::kDead) {
+        out += Letter(InkOf(content).letter, content, x + tile_ / 2, y + Height() - tile_ / 6,
+                      tile_ >= 30 ? 11 : 8);
+      }
+      lowest = false;
+    });
+    if (per_cell_ > 1)
+      return out + Frame(WorstPhase(zones), x, y, tile_, Height()) +
+             Strip(zones, x, y + Height() + kStripGap) + "</g>\n";
+    const ZoneStatus& zone = zones.front();
+    return out + Frame(zone.phase, x, y, tile_, Height()) + PhaseSign(zone, x, y) + "</g>\n";
+  }
+
+  std::string PhaseSign(const ZoneStatus& zone, double x, double y) const {
+    if (tile_ < 30 || !HasSign(zone.phase) || WholeContent(zone)) return {};
+    const double live = Height() * ShareOf(LiveBytes(zone), zone.capacity);
+    const ZoneContent ground = live > Height() - 8 ? LiveContent(zone) : ZoneContent::kUnwritten;
+    return Letter(PhaseLetter(zone.phase), ground, x + tile_ / 2, y + 12, 10);
+  }
+
+  // For the frame of several zones: kFull has the ordinary one.
+  static ZonePhase WorstPhase(std::span<const ZoneStatus> zones) {
+    for (const ZonePhase phase : {ZonePhase::kUnusable, ZonePhase::kRetired}) {
+      if (CountOf(zones, phase) > 0) return phase;
+    }
+    return ZonePhase::kFull;
+  }
+
+  // A bar for each zone. One unit of its own scale is a zone across, and a hundredth of a zone's capacity upwards.
+  std::string Strip(std::span<const ZoneStatus> zones, double x, double y) const {
+    std::array<std::string, kZoneContentCount> paths;
+    for (std::size_t i = 0; i < zones.size(); ++i) {
+      ContentBytes bytes;
+      bytes.Add(zones[i], usual_capacity_);
+      long bottom = 100;
+      bytes.ForEach([&](ZoneContent content, std::uint64_t part) {
+        if (content == ZoneContent::kUnwritten) return;
+        const long height = std::min(bottom, std::max(1L, std::lround(100 * ShareOf(part, bytes.total()))));
+        paths[static_cast<std::size_t>(content)] +=
+            fmt::format("M{} {}v-{}h1v{}z", i, bottom, height, height);
+        bottom -= height;
+      });
+    }
+    std::string out = fmt::format(
+        "<g transform=\"translate({:.1f} {:.1f}) scale({:.4f} {:.4f})\"><rect {} width=\"{}\" "
+        "height=\"100\"/>",
+        x, y, tile_ / static_cast<double>(per_cell_), kStripHeight / 100, PlainFill(ZoneContent::kUnwritten),
+        zones.size());
+    for (std::size_t i = 0; i < kZoneContentCount; ++i) {
+      if (!paths[i].empty())
+        out += fmt::format("<path {} d=\"{}\"/>", PlainFill(static_cast<ZoneContent>(i)), paths[i]);
+    }
+    return out + "</g>";
+  }
+
+  // How to read a cell, the contents with their bytes, and the number of zones in each state. Wraps at the width of the picture.
+  std::string Legend(double top) {
     double x = kMargin;
-    double y = top + 8;
+    double y = top;
+    const std::string_view strip =
+        per_cell_ > 1 ? " The strip below it has a bar for each zone: zoom in." : "";
+    std::string out =
+        Note(x, y,
+             fmt::format("A cell is {} of {}, filled from the bottom: live, dead, not written.{}",
+                         per_cell_ > 1 ? Counted(per_cell_, "zone") : "a zone", ShortBytes(usual_capacity_),
+                         strip));
+    y += kLegendLine;
     const auto advance = [&](double width) {
       if (x + width <= width_ - kMargin || x == kMargin) return;
       x = kMargin;
       y += kLegendLine;
     };
-    for (const ZoneContent content : used_) {
-      const std::string_view meaning = InkOf(content).meaning;
-      const double width = 40 + 7 * static_cast<double>(meaning.size());
+    const auto key = [&](std::string_view text) {
+      return fmt::format(
+          "<text class=\"ink\" fill=\"#1c2430\" font-size=\"12\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, y,
+          text);
+    };
+    bytes_.ForEach([&](ZoneContent content, std::uint64_t part) {
+      const std::string text = fmt::format("{}: {}", InkOf(content).meaning, ShortBytes(part));
+      const double width = 44 + 7 * static_cast<double>(text.size());
       advance(width);
-      out += Rect(ClassOf(content), x, y - 11, 14, 14);
+      out += Rect(content, x, y - 12, 16, 16);
       out += fmt::format(
-          "<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\"/>"
-          "<text class=\"key\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-          x, y - 11, x + 20, y, meaning);
-      x += width;
-    }
+          "<rect class=\"frame\" fill=\"none\" stroke=\"#9aa5b4\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"16\" "
+          "height=\"16\"/>",
+          x, y - 12);
+      if (content != ZoneContent::kDead && content != ZoneContent::kUnwritten)
+        out += Letter(InkOf(content).letter, content, x + 8, y, 10);
+      x += 22;
+      out += key(text);
+      x += width - 22;
+    });
     x = kMargin;
     y += kLegendLine;
     for (const ZonePhase phase : kPhasesInOrder) {
-      const auto count = std::count_if(zones_.begin(), zones_.end(),
-                                       [phase](const ZoneStatus& zone) { return zone.phase == phase; });
+      const std::size_t count = CountOf(zones_, phase);
       if (count == 0) continue;
-      const char letter = PhaseLetter(phase);
-      const std::string text = fmt::format(
-          "{}{}: {}", letter == ' ' ? std::string() : std::string{letter, ' '}, PhaseName(phase), count);
-      const double width = 24 + 7 * static_cast<double>(text.size());
+      const std::string text = fmt::format("{}: {}", PhaseName(phase), count);
+      const double sign = HasSign(phase) ? 22 : 0;
+      const double width = sign + 22 + 7 * static_cast<double>(text.size());
       advance(width);
-      out += fmt::format("<text class=\"key\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, y, text);
-      x += width;
+      if (sign > 0) {
+        const ZoneContent ground =
+            phase == ZonePhase::kUnusable ? ZoneContent::kUnusable : ZoneContent::kUnwritten;
+        out += Rect(ground, x, y - 12, 16, 16) + Frame(phase, x, y - 12, 16, 16) +
+               Letter(PhaseLetter(phase), ground, x + 8, y, 10);
+      }
+      x += sign;
+      out += key(text);
+      x += width - sign;
     }
     bottom_ = y;
     return out;
@@ -449,13 +628,17 @@ class SvgArtist {
   const std::span<const ZoneStatus> zones_;
   const std::string_view title_;
   const std::string_view subtitle_;
-  std::set<ZoneContent> used_;
-  double tile_ = 0;
-  double gap_ = 0;
-  double width_ = 0;
-  double bottom_ = 0;
+  const std::size_t per_cell_;
+  std::size_t cells_ = 0;
   std::size_t columns_ = 1;
   std::size_t rows_ = 0;
+  std::uint64_t usual_capacity_ = 0;  // the largest
+  ContentBytes bytes_;                // of all zones
+  double tile_ = 0;
+  double gap_ = 0;
+  double left_ = 0;
+  double width_ = 0;
+  double bottom_ = 0;
 };
 
 }  // namespace

@@ -15,11 +15,12 @@ namespace zenfs {
 // many zones, each is one character. No line is longer than terminal.columns. Ends with a legend of the signs used.
 [[nodiscard]] std::string DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal);
 
-// Called with each part of the image, in order: a million zones have an image of 300 MB.
+// Called with each part of the image, in order: a million zones have an image of 30 MB.
 using SvgSink = std::function<void(std::string_view part)>;
 
-// A self-contained SVG image, without scripts, fonts or external files. It is readable on light and dark backgrounds; each zone has a
-// tooltip. `title` and `subtitle` may be any text.
+// A self-contained SVG image, without scripts, fonts or external files. It is readable on light and dark backgrounds, in print, and for
+// colour-blind people. Each cell has a tooltip; it is a zone or, with many, the sum of several with a small bar for each.
+// `title` and `subtitle` may be any text.
 void DrawZonesAsSvg(std::span<const ZoneStatus> zones, std::string_view title, std::string_view subtitle,
                     const SvgSink& write);
 
