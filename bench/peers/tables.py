@@ -53,6 +53,13 @@ class Tables:
         lines = [f"### {title}", "", "| " + " | ".join(heads) + " |", "|---" + "|--:" * (len(heads) - 1) + "|"]
         return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
+    def rows_of(self, title, text, wanted=lambda _: True):
+        """A row for each phase; text(phase, name) is a cell."""
+        rows = [[f"{case}: {phase}", *[self.cell((case, phase), name, lambda name=name, at=(case, phase): text(at, name))
+                                       for name in self.candidates]]
+                for case, phase in self.measured if wanted((case, phase))]
+        return self.table(title, ["phase", *self.candidates], rows)
+
     def figures(self, title, figure_name, text_of, wanted=lambda _: True):
         """The figure of each candidate, and behind it the ratio."""
         def text(phase, name):
@@ -61,10 +68,7 @@ class Tables:
                 return "–"
             return text_of(value) + (f" ({of_base:.2f})" if name != BASE and of_base is not None else "")
 
-        rows = [[f"{case}: {phase}", *[self.cell((case, phase), name, lambda name=name, at=(case, phase): text(at, name))
-                                       for name in self.candidates]]
-                for case, phase in self.measured if wanted((case, phase))]
-        return self.table(title, ["phase", *self.candidates], rows)
+        return self.rows_of(title, text, wanted)
 
     def written(self):
         def text(phase, name):
@@ -73,9 +77,18 @@ class Tables:
             return (f"{zoned:,.1f}" + (f" + {regular:,.1f}" if regular >= 0.05 else "") +
                     (f" ({of_base:.2f})" if name != BASE and of_base is not None else ""))
 
-        rows = [[f"{case}: {phase}", *[self.cell((case, phase), name, lambda name=name, at=(case, phase): text(at, name))
-                                       for name in self.candidates]] for case, phase in self.measured]
-        return self.table("MB written to the zoned drive + to the regular one", ["phase", *self.candidates], rows)
+        return self.rows_of("MB written to the zoned drive + to the regular one", text)
+
+    def cpu(self):
+        def text(phase, name):
+            value, of_crc = self.median(phase, name, "cpu_us_per_op"), self.median(phase, name, "crc_us_per_op")
+            if value is None:
+                return "–"
+            of_base = self.ratio(phase, name, "cpu_us_per_op")
+            return (show.micros(value) + (f", {show.micros(of_crc)} CRC" if of_crc and of_crc >= value / 100 else "") +
+                    (f" ({of_base:.2f})" if name != BASE and of_base is not None else ""))
+
+        return self.rows_of("CPU time of the guest for an operation, and of that emulated CRC-32C instructions", text)
 
     def single(self):
         """Room, mount and losses: one row a figure."""
@@ -111,7 +124,7 @@ class Tables:
             head, self.figures("Operations a second", "ops_per_second", lambda value: f"{value:,.0f}"), *latencies, self.written(),
             self.figures("Zones reset", "zone_resets", lambda value: f"{value:,.0f}",
                          lambda phase: any(self.median(phase, name, "zone_resets") for name in self.candidates)),
-            self.figures("CPU time of the guest for an operation", "cpu_us_per_op", show.micros), self.single(), self.failures()] if part)
+            self.cpu(), self.single(), self.failures()] if part)
 
     def bar(self, phase, name):
         rates = [one["ops_per_second"] for one in self.samples(phase, name)]
