@@ -55,7 +55,9 @@ def build(suite, out, screen):
         for old in out.glob("*.deb"):
             old.unlink()
         with tarfile.open(packages) as tar:
-            tar.extractall(out, filter="data")
+            for member in filter(tarfile.TarInfo.isfile, tar):
+                member.name = pathlib.PurePath(member.name).name
+                tar.extract(member, out, filter="data")
 
 
 def work(options):
