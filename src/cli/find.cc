@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kTextAtATime = 64 << 10;
 
 // The conditions that a name must satisfy.
-struct Search {
+struct Conditions {
   std::string glob;  // empty: any name
   std::optional<bool> directory;
   std::uint64_t min_size = 0;                   // in bytes; above 0 only files satisfy it
@@ -90,16 +90,16 @@ class FindAction : public Action {
  public:
   explicit FindAction(CLI::App& app) : device_(app) {
     app.add_option("path", path_, "The directory, or one file (default: the root)")->type_name("VOLUME-PATH");
-    app.add_option("--name", search_.glob, "Only names that match the pattern, such as '*.sst'")
+    app.add_option("--name", conditions_.glob, "Only names that match the pattern, such as '*.sst'")
         ->type_name("GLOB");
     const auto type = [this](const std::string& text) {
-      search_.directory = text == "directory" || text == "d";
-      if (*search_.directory || text == "file" || text == "f") return;
+      conditions_.directory = text == "directory" || text == "d";
+      if (*conditions_.directory || text == "file" || text == "f") return;
       throw CLI::ValidationError("--type", fmt::format("'{}' is neither file nor directory", text));
     };
     app.add_option_function<std::string>("--type", type, "Only files, or only directories")
         ->type_name("file|directory");
-    AddSize(app, "--min-size", search_.min_size, "Only files of at least this size");
+    AddSize(app, "--min-size", conditions_.min_size, "Only files of at least this size");
     const auto age = [this](const std::string& text) {
       const auto seconds = ParseAge(text);
       if (!seconds) throw CLI::ValidationError("--older-than", seconds.error().text());
@@ -117,7 +117,7 @@ class FindAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(const auto volume, device_.MountForFiles(OpenMode::kReadOnly, console));
     if (older_than_) {
       const std::uint64_t now = WallSeconds();
-      search_.changed_before = now - std::min(now, *older_than_);
+      conditions_.changed_before = now - std::min(now, *older_than_);
     }
     const std::string path = NormalizePath(path_);
     ZENFS_ASSIGN_OR_RETURN(const FileStat stat, volume->Stat(path));
@@ -125,7 +125,7 @@ class FindAction : public Action {
     if (stat.is_directory) {
       ZENFS_RETURN_IF_ERROR(SearchBelow(*volume, path, found));
     } else {
-      if (search_.Matches(path.substr(path.rfind('/') + 1), stat)) found.Add(path, stat);
+      if (conditions_.Matches(path.substr(path.rfind('/') + 1), stat)) found.Add(path, stat);
       found.End("");
     }
     return 0;
@@ -141,7 +141,7 @@ class FindAction : public Action {
       if (entry == nullptr) break;
       if (!walk.fits()) {
         if (++too_long == 1) first_too_long = walk.relative();
-      } else if (search_.Matches(entry->name, entry->stat)) {
+      } else if (conditions_.Matches(entry->name, entry->stat)) {
         found.Add(JoinPath(path, walk.relative()), entry->stat);
       }
     }
@@ -151,7 +151,7 @@ class FindAction : public Action {
 
   DeviceOption device_;
   std::string path_;
-  Search search_;
+  Conditions conditions_;
   std::optional<std::uint64_t> older_than_;  // seconds
   bool zeros_ = false;
   bool json_ = false;
