@@ -104,7 +104,7 @@ class ZenfsPlace(Place):
         return bytes_by_cause(self.zenfs.counters(self.page))
 
     def emulation_cpu_seconds(self):
-        return self.zenfs.counters(self.page)["values"]["emulation_cpu_nanoseconds_total"] / 1e9
+        return self.zenfs.counters(self.page)["values"]["emulation_cpu_seconds_total"]
 
     def used_bytes(self):
         return self.zenfs.used_bytes(self.uri)

@@ -38,6 +38,9 @@ namespace zenfs {
 [[nodiscard]] constexpr double ToMicroseconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1000;
 }
+[[nodiscard]] constexpr double ToSeconds(std::uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
 
 // "12 MB" counts binary megabytes, rounded down, as the older command does. For the lines of mkfs
 // and df that its users parse; all others use ShortBytes.

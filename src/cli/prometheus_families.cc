@@ -24,12 +24,17 @@ constexpr ValueInfo kVolumeGauges[] = {
      "1 while the volume or its counters can't be read; the label reason is slow, out_of_memory, denied, "
      "missing, damaged, "
      "unusable or failed"},
+    {"build_info", "", "1; the label version tells which ZenFS the exporter is"},
 };
 
 // One Prometheus bucket for each power of two; four times as many, as ours, would be too many to
 // store.
 constexpr unsigned kFirstPower = 6;
 constexpr unsigned kLastPower = 34;
+
+std::string FullName(std::string_view name) { return "zenfs_" + std::string(name); }
+
+double Real(std::uint64_t number) { return static_cast<double>(number); }
 
 ClientMetric For(const VolumeReading& reading) {
   ClientMetric metric;
@@ -40,13 +45,13 @@ ClientMetric For(const VolumeReading& reading) {
 ClientMetric::Histogram HistogramOf(const LatencyHistogram& latency) {
   ClientMetric::Histogram out;
   out.sample_count = latency.count;
-  out.sample_sum = ToMicroseconds(latency.sum);
+  out.sample_sum = ToSeconds(latency.sum);
   std::uint64_t below = 0;
   std::size_t bucket = 0;
   for (unsigned power = kFirstPower; power <= kLastPower; ++power) {
     const std::uint64_t bound = std::uint64_t{1} << power;
     for (; LatencyBucketStart(bucket) < bound; ++bucket) below += latency.buckets[bucket];
-    out.bucket.push_back({below, ToMicroseconds(bound)});
+    out.bucket.push_back({below, ToSeconds(bound)});
   }
   out.bucket.push_back({latency.count, std::numeric_limits<double>::infinity()});
   return out;
@@ -71,19 +76,15 @@ class Builder {
   explicit Builder(std::span<const VolumeReading> readings) : readings_(readings) {}
 
   using Has = std::function<bool(const VolumeReading&)>;  // selects the readings with the metric; null: all
-  using Number = std::function<std::uint64_t(const VolumeReading&)>;
+  using Number = std::function<double(const VolumeReading&)>;
 
   void Gauge(const ValueInfo& info, const Has& has, const Number& number) {
     Add(info.name, info.help, MetricType::Gauge, has,
-        [&](const VolumeReading& reading, ClientMetric& metric) {
-          metric.gauge.value = static_cast<double>(number(reading));
-        });
+        [&](const VolumeReading& reading, ClientMetric& metric) { metric.gauge.value = number(reading); });
   }
   void Counter(std::string_view name, std::string_view help, const Number& number) {
     Add(name, help, MetricType::Counter, &VolumeReading::up,
-        [&](const VolumeReading& reading, ClientMetric& metric) {
-          metric.counter.value = static_cast<double>(number(reading));
-        });
+        [&](const VolumeReading& reading, ClientMetric& metric) { metric.counter.value = number(reading); });
   }
   void Latency(std::string_view name, std::string_view help, std::size_t operation) {
     Add(name, help, MetricType::Histogram, &VolumeReading::up,
@@ -109,13 +110,24 @@ class Builder {
         });
   }
 
+  // Of the program, not of a volume.
+  void Build(const ValueInfo& info) {
+    ClientMetric metric;
+    metric.label = {{"version", ZENFS_VERSION}};
+    metric.gauge.value = 1;
+    families_.push_back({.name = FullName(info.name),
+                         .help = std::string(info.help),
+                         .type = MetricType::Gauge,
+                         .metric = {metric}});
+  }
+
   std::vector<MetricFamily> Take() { return std::move(families_); }
 
  private:
   template <typename Fill>
   void Add(std::string_view name, std::string_view help, MetricType type, const Has& has, const Fill& fill) {
     MetricFamily family;
-    family.name = "zenfs_" + std::string(name);
+    family.name = FullName(name);
     family.help = help;
     family.type = type;
     for (const VolumeReading& reading : readings_) {
@@ -134,14 +146,14 @@ void AddOperation(std::size_t i, Builder& builder) {
   const std::string name(info.name);
   const std::string help(info.help);
   builder.Counter(name + "_total", help,
-                  [i](const VolumeReading& reading) { return reading.metrics.operations[i].count; });
+                  [i](const VolumeReading& reading) { return Real(reading.metrics.operations[i].count); });
   builder.Counter(name + "_errors_total", help + ": those that failed",
-                  [i](const VolumeReading& reading) { return reading.metrics.operations[i].errors; });
+                  [i](const VolumeReading& reading) { return Real(reading.metrics.operations[i].errors); });
   if (info.has_bytes) {
     builder.Counter(name + "_bytes_total", help + ": bytes",
-                    [i](const VolumeReading& reading) { return reading.metrics.operations[i].bytes; });
+                    [i](const VolumeReading& reading) { return Real(reading.metrics.operations[i].bytes); });
   }
-  builder.Latency(name + "_latency", help + ": latency in microseconds", i);
+  builder.Latency(name + "_latency_seconds", help + ": latency", i);
 }
 
 }  // namespace
@@ -158,14 +170,17 @@ std::vector<MetricFamily> FamiliesOf(std::span<const VolumeReading> readings) {
   });
   builder.Info(kVolumeGauges[3]);
   builder.Trouble(kVolumeGauges[4]);
+  builder.Build(kVolumeGauges[5]);
   for (std::size_t i = 0; i < kZoneGaugeCount; ++i) {
     builder.Gauge(ZoneGauges()[i], &VolumeReading::readable,
-                  [i](const VolumeReading& reading) { return reading.zones[i]; });
+                  [i](const VolumeReading& reading) { return Real(reading.zones[i]); });
   }
   for (std::size_t i = 0; i < kOperationCount; ++i) AddOperation(i, builder);
   for (std::size_t i = 0; i < kValueCount; ++i) {
     const ValueInfo& info = Values()[i];
-    const auto number = [i](const VolumeReading& reading) { return reading.metrics.values[i]; };
+    const auto number = [i, &info](const VolumeReading& reading) {
+      return InUnit(info, reading.metrics.values[i]);
+    };
     if (info.counter) {
       builder.Counter(info.name, info.help, number);
     } else {

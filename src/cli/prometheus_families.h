@@ -10,8 +10,8 @@
 
 namespace zenfs {
 
-// One family per metric, with one metric per volume, distinguished by the label `device`. All names
-// begin with zenfs_; all latencies are in microseconds.
+// One family per metric, with one metric per volume, distinguished by the label `device`; zenfs_build_info has none. All names
+// begin with zenfs_; all times are in seconds.
 [[nodiscard]] std::vector<prometheus::MetricFamily> FamiliesOf(std::span<const VolumeReading> readings);
 
 // The families without a table of their own, such as zenfs_up.

@@ -27,6 +27,7 @@ VolumeReading Reading(const std::string& device, bool up) {
   }
   metrics.CountBytes(Operation::kRead, 77);
   metrics.Set(Value::kEpoch, 9);
+  metrics.Set(Value::kWalWriteTime, 960'000);
   reading.metrics = *DecodeMetrics(metrics.page());
   return reading;
 }
@@ -50,7 +51,8 @@ TEST(FamiliesOf, AVolumeWithoutAWriterHasItsZonesOnly) {
 TEST(FamiliesOf, AVolumeThatCanNotBeReadSaysSo) {
   const std::vector<VolumeReading> readings = {VolumeReading{.device = "emu:a"}};
   const auto families = FamiliesOf(readings);
-  EXPECT_EQ(families.size(), 3u);
+  EXPECT_EQ(families.size(), 4u);
+  EXPECT_EQ(Find(families, "zenfs_build_info")->metric.at(0).label.at(0).value, ZENFS_VERSION);
   EXPECT_EQ(Find(families, "zenfs_denied")->metric.at(0).gauge.value, 0);
   EXPECT_EQ(Find(families, "zenfs_readable")->metric.at(0).gauge.value, 0);
 }
@@ -83,28 +85,35 @@ TEST(FamiliesOf, VolumesAreToldApartByTheirDevice) {
   for (const MetricFamily& family : families) EXPECT_TRUE(names.insert(family.name).second) << family.name;
 }
 
-TEST(FamiliesOf, HistogramsAreCumulativeInMicroseconds) {
+TEST(FamiliesOf, HistogramsAreCumulativeInSeconds) {
   const std::vector<VolumeReading> readings = {Reading("emu:a", true)};
   const auto families = FamiliesOf(readings);
-  const auto& histogram = Find(families, "zenfs_wal_sync_latency")->metric.at(0).histogram;
+  const auto& histogram = Find(families, "zenfs_wal_sync_latency_seconds")->metric.at(0).histogram;
   EXPECT_EQ(histogram.sample_count, 4u);
-  EXPECT_DOUBLE_EQ(histogram.sample_sum, 1002.2);
+  EXPECT_DOUBLE_EQ(histogram.sample_sum, 0.0010022);
   std::uint64_t before = 0;
   for (const auto& bucket : histogram.bucket) {
     EXPECT_GE(bucket.cumulative_count, before);
     before = bucket.cumulative_count;
-    if (bucket.upper_bound == 0.128) {
+    if (bucket.upper_bound == 128e-9) {
       EXPECT_EQ(bucket.cumulative_count, 1u);
     }
-    if (bucket.upper_bound == 1.024) {
+    if (bucket.upper_bound == 1024e-9) {
       EXPECT_EQ(bucket.cumulative_count, 2u);
     }
-    if (bucket.upper_bound == 2.048) {
+    if (bucket.upper_bound == 2048e-9) {
       EXPECT_EQ(bucket.cumulative_count, 3u);
     }
   }
   EXPECT_EQ(before, 4u);
   EXPECT_TRUE(std::isinf(histogram.bucket.back().upper_bound));
+}
+
+TEST(FamiliesOf, TimesAreInSeconds) {
+  const std::vector<VolumeReading> readings = {Reading("emu:a", true)};
+  const auto families = FamiliesOf(readings);
+  EXPECT_DOUBLE_EQ(Find(families, "zenfs_frame_write_seconds")->metric.at(0).gauge.value, 0.00096);
+  EXPECT_EQ(Find(families, "zenfs_epoch")->metric.at(0).gauge.value, 9);
 }
 
 // docs/use/metrics.md has exactly one row for each metric, word for word.

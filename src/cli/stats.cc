@@ -87,11 +87,12 @@ std::string StatsTable(const StatsView& view) {
   for (std::size_t i = 0; i < kValueCount; ++i) {
     const ValueInfo& info = Values()[i];
     if (!info.counter) continue;
-    const auto value = static_cast<double>(view.metrics.values[i]);
+    const double value = InUnit(info, view.metrics.values[i]);
     std::string_view name = info.name;
     name.remove_suffix(std::string_view("_total").size());
     std::string shown = info.unit == "bytes"    ? ShortBytes(value / view.interval_seconds.value_or(1))
                         : view.interval_seconds ? fmt::format("{:.1f}", value / *view.interval_seconds)
+                        : info.per_unit > 1     ? fmt::format("{:.3f}", value)
                                                 : fmt::to_string(view.metrics.values[i]);
     if (view.interval_seconds) shown += "/s";
     out += fmt::format("{:<29}{:>14}\n", name, shown);
@@ -112,8 +113,12 @@ Json StatsJson(const StatsView& view) {
     operations[std::string(info.name)] = std::move(entry);
   }
   Json values = Json::object();
-  for (std::size_t i = 0; i < kValueCount; ++i)
-    values[std::string(Values()[i].name)] = view.metrics.values[i];
+  for (std::size_t i = 0; i < kValueCount; ++i) {
+    const ValueInfo& info = Values()[i];
+    Json& value = values[std::string(info.name)];
+    value = view.metrics.values[i];
+    if (info.per_unit > 1) value = InUnit(info, view.metrics.values[i]);
+  }
   Json out = Json::object();
   if (view.interval_seconds) out["interval_seconds"] = *view.interval_seconds;
   out["operations"] = std::move(operations);

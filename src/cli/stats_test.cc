@@ -16,6 +16,7 @@ MetricsSnapshot Snapshot() {
   }
   metrics.CountError(Operation::kRead);
   metrics.RaiseTo(Value::kWalBytes, 3 << 20);
+  metrics.Set(Value::kWalWriteTime, 960'000);
   return *DecodeMetrics(metrics.page());
 }
 
@@ -67,6 +68,8 @@ TEST(StatsJson, HasEveryOperationAndValue) {
   EXPECT_EQ(json["operations"]["read"]["count"], 200);
   EXPECT_EQ(json["operations"]["read"]["latency_us"]["max"], 10.0);
   EXPECT_FALSE(json.contains("interval_seconds"));
+  EXPECT_EQ(json["values"]["wal_bytes_total"].dump(), "3145728");
+  EXPECT_DOUBLE_EQ(json["values"]["frame_write_seconds"], 0.00096);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ namespace zenfs {
 namespace {
 
 constexpr bool kBytes = true;
+constexpr std::uint64_t kNanoseconds = 1'000'000'000;  // in a second
 
 // In the order of the enumerations. docs/use/metrics.md has a row for each entry.
 constexpr OperationInfo kOperations[] = {
@@ -49,11 +50,11 @@ constexpr ValueInfo kValues[] = {
     {"wal_sync_blocks_total", "", "Writes of blocks that small syncs rewrite, in a random write area", true},
     {"meta_frames_total", "", "Device writes that carried metadata commits", true},
     {"read_retries_total", "", "Reads of the device that were sent again after an error", true},
-    {"emulation_cpu_nanoseconds_total", "nanoseconds", "CPU time spent on emulating the device", true},
+    {"emulation_cpu_seconds_total", "seconds", "CPU time spent on emulating the device", true, kNanoseconds},
     {"wal_appends", "", "1: frames are sent by zone append; 0: by writes"},
-    {"wal_write_nanoseconds", "nanoseconds",
-     "Time of a frame by writes, from its arrival to the reply; 0: not measured"},
-    {"wal_append_nanoseconds", "nanoseconds", "The same by zone appends; 0: not tried"},
+    {"frame_write_seconds", "seconds",
+     "Time of a frame by writes, from its arrival to the reply; 0: not measured", false, kNanoseconds},
+    {"frame_append_seconds", "seconds", "The same by zone appends; 0: not tried", false, kNanoseconds},
     {"open_files", "", "Handles of files that are open"},
     {"epoch", "", "Mount epoch: how often the volume has been mounted for writing"},
     {"mount_time_seconds", "seconds", "When the volume was mounted, since 1970-01-01 UTC"},

@@ -3,7 +3,7 @@
 //
 // Names are shown with the prefix zenfs_. wal_write, non_wal_write, wal_sync, non_wal_sync, read,
 // zone_write, meta_sync and roll have the names that the older ZenFS gave to the same things.
-// Latencies are shown in microseconds, as there.
+// Prometheus gets base units: bytes and seconds.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ enum class Operation : std::uint8_t {
 inline constexpr std::size_t kOperationCount = 23;
 
 struct OperationInfo {
-  std::string_view name;  // NAME_total, NAME_errors_total, NAME_bytes_total, NAME_latency
+  std::string_view name;  // NAME_total, NAME_errors_total, NAME_bytes_total, NAME_latency_seconds
   std::string_view help;
   bool has_bytes = false;
 };
@@ -84,9 +84,10 @@ inline constexpr std::size_t kValueCount = 22;
 
 struct ValueInfo {
   std::string_view name;
-  std::string_view unit;  // "bytes", "seconds", "nanoseconds"; empty for a plain count
+  std::string_view unit;  // "bytes" or "seconds"; empty for a plain count
   std::string_view help;
-  bool counter = false;  // never decreases during a mount; otherwise a gauge
+  bool counter = false;        // never decreases during a mount; otherwise a gauge
+  std::uint64_t per_unit = 1;  // how much of the stored number makes one unit
 };
 
 [[nodiscard]] std::span<const OperationInfo, kOperationCount> Operations();
@@ -97,6 +98,11 @@ struct ValueInfo {
 }
 [[nodiscard]] inline const ValueInfo& InfoOf(Value value) {
   return Values()[static_cast<std::size_t>(value)];
+}
+
+// The stored number, in the unit of the metric.
+[[nodiscard]] constexpr double InUnit(const ValueInfo& info, std::uint64_t stored) {
+  return static_cast<double>(stored) / static_cast<double>(info.per_unit);
 }
 
 }  // namespace zenfs

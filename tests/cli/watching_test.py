@@ -113,7 +113,7 @@ class Stats(CliCase):
         self.ok("backup", f"--emu={self.image}", f"--path={saved}")
         self.ok("restore", device, f"--path={saved}", "--restore_path=again")
         figures = self.ok_json("stats", f"--page={page}")  # of large writes, which are all measured; small ones are sampled
-        self.assertGreater(figures["values"]["emulation_cpu_nanoseconds_total"], 0)
+        self.assertGreater(figures["values"]["emulation_cpu_seconds_total"], 0)
         self.ok("link", device, "--src_file=b.sst", "--dest_file=c.sst")
         operations = self.ok_json("stats", f"--page={page}")["operations"]
         self.assertEqual((operations["rename"]["count"], operations["link"]["count"]), (0, 1), "of the last mount only")
@@ -215,10 +215,10 @@ class Exporter(CliCase):
                     self.assertEqual(metrics[f"zenfs_epoch{{{device}}}"], mount)
                     self.assertEqual(metrics[f"zenfs_create_total{{{device}}}"], mount)
                     self.assertEqual(metrics[f"zenfs_non_wal_write_bytes_total{{{device}}}"], mount * 150000)
-                    self.assertEqual(metrics[f"zenfs_non_wal_sync_latency_count{{{device}}}"], mount)
-                    self.assertEqual(metrics[f'zenfs_non_wal_sync_latency_bucket{{{device},le="+Inf"}}'], mount)
+                    self.assertEqual(metrics[f"zenfs_non_wal_sync_latency_seconds_count{{{device}}}"], mount)
+                    self.assertEqual(metrics[f'zenfs_non_wal_sync_latency_seconds_bucket{{{device},le="+Inf"}}'], mount)
                     self.assertGreater(metrics[f"zenfs_active_zones{{{device}}}"], 0)
-                    self.assertEqual(self.types["zenfs_non_wal_sync_latency"], "histogram")
+                    self.assertEqual(self.types["zenfs_non_wal_sync_latency_seconds"], "histogram")
                     self.assertEqual(self.types["zenfs_create_total"], "counter")
                 metrics = self.scrape()
                 self.assertEqual(metrics[f"zenfs_up{{{device}}}"], 0)

@@ -1,0 +1,26 @@
+"""`zenfs exporter` for the tests of its users: started on a port that is free, ended with the block."""
+import socket
+import subprocess
+import urllib.request
+
+from cli_case import ZENFS
+
+
+class ExporterProcess:
+    def __init__(self, *words):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.process = subprocess.Popen([ZENFS, "exporter", *words, f"--listen={self.address}"], stdout=subprocess.PIPE, text=True)
+        self.process.stdout.readline()  # it serves
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=30) as answer:
+            return answer.read().decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.process.terminate()
+        self.process.communicate(timeout=30)
