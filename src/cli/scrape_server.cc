@@ -20,6 +20,26 @@ std::optional<std::size_t> CountThreads() {
   return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
 }
 
+constexpr int kOk = 200;
+constexpr int kNotFound = 404;
+constexpr int kMethodNotAllowed = 405;
+constexpr int kUnavailable = 503;
+
+// False if the request has been refused.
+bool IsGet(mg_connection* connection) {
+  if (std::string_view(mg_get_request_info(connection)->request_method) == "GET") return true;
+  mg_send_http_error(connection, kMethodNotAllowed, "metrics are read by GET");
+  return false;
+}
+
+void Send(mg_connection* connection, const char* type, std::string_view text) {
+  mg_printf(connection,
+            "HTTP/1.1 200 OK\r\nContent-Type: %s; charset=utf-8\r\n"
+            "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+            type, text.size());
+  mg_write(connection, text.data(), text.size());  // a client that is gone needs no answer
+}
+
 // Refuses a request with a body at once, because the library would read the body without a time
 // limit. 0: continue.
 int RefuseBody(mg_connection* connection) {
@@ -66,25 +86,29 @@ std::shared_ptr<const std::string> ScrapeServer::Answer() {
   return last_;
 }
 
-// The caller is in C, so no exception may leave.
-int ScrapeServer::Serve(mg_connection* connection, void* server) noexcept {
-  constexpr int kOk = 200;
-  constexpr int kMethodNotAllowed = 405;
-  constexpr int kUnavailable = 503;
-  if (std::string_view(mg_get_request_info(connection)->request_method) != "GET") {
-    mg_send_http_error(connection, kMethodNotAllowed, "metrics are read by GET");
-    return kMethodNotAllowed;
+// The callers of both are in C, so no exception may leave.
+int ScrapeServer::ServeLink(mg_connection* connection, void*) noexcept {
+  const std::string_view path = mg_get_request_info(connection)->local_uri;
+  if (path != "/") {  // the library also asks here for everything that has no handler
+    mg_send_http_error(connection, kNotFound, "the metrics are at /metrics");
+    return kNotFound;
   }
+  if (!IsGet(connection)) return kMethodNotAllowed;
+  constexpr std::string_view kPage =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><title>ZenFS exporter</title></head>"
+      "<body><h1>ZenFS " ZENFS_VERSION "</h1><p><a href=\"/metrics\">Metrics</a></p></body></html>\n";
+  Send(connection, "text/html", kPage);
+  return kOk;
+}
+
+int ScrapeServer::Serve(mg_connection* connection, void* server) noexcept {
+  if (!IsGet(connection)) return kMethodNotAllowed;
   const std::shared_ptr<const std::string> text = static_cast<ScrapeServer*>(server)->Answer();
   if (text == nullptr) {
     mg_send_http_error(connection, kUnavailable, "no memory is left to answer");
     return kUnavailable;
   }
-  mg_printf(connection,
-            "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-            "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-            text->size());
-  mg_write(connection, text->data(), text->size());  // a client that is gone needs no answer
+  Send(connection, "text/plain; version=0.0.4", *text);
   return kOk;
 }
 
@@ -124,6 +148,7 @@ Result<std::unique_ptr<ScrapeServer>> ScrapeServer::Start(const std::string& add
             .Advise("raise the limit of threads (ulimit -u, or pids.max of the cgroup), or free memory"));
   }
   mg_set_request_handler(server->context_, "/metrics", Serve, server.get());
+  mg_set_request_handler(server->context_, "/", ServeLink, nullptr);
   return server;
 }
 

@@ -32,7 +32,7 @@ class ScrapeServer {
   // Called by one of the server's threads at a time, whose stacks are too small for a mount. May throw.
   using Collect = std::function<std::vector<prometheus::MetricFamily>()>;
 
-  // Serves `collect` at /metrics until the object is destroyed, which waits for requests that are being served.
+  // Serves `collect` at /metrics, and a page with a link to it at /, until the object is destroyed, which waits for requests that are being served.
   // `address` is "A.B.C.D:PORT" or "[ADDRESS]:PORT". The server's threads inherit the caller's signal mask. Errors: kIo;
   // kBusy if the host refuses a thread. Then end the process soon: some threads may be left running.
   [[nodiscard]] static Result<std::unique_ptr<ScrapeServer>> Start(const std::string& address,
@@ -42,6 +42,7 @@ class ScrapeServer {
  private:
   explicit ScrapeServer(Collect collect) : collect_(std::move(collect)) {}
 
+  static int ServeLink(mg_connection* connection, void*) noexcept;
   static int Serve(mg_connection* connection, void* server) noexcept;
   // The answer to a request that came before the call; null if it could not be made. Requests that wait at the same time get
   // the same one, so that many clients take no more memory than one.

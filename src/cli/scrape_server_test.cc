@@ -35,12 +35,12 @@ std::uint16_t FreePort() {
   return ntohs(address.sin_port);
 }
 
-// The first line of the answer to a scrape.
-std::string Scrape(std::uint16_t port) {
+// The whole answer to a request.
+std::string Answer(std::uint16_t port, const std::string& method, const std::string& path) {
   const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in to = Loopback(port);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) return "no connection";
-  const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string request = method + " " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
   if (::write(fd.get(), request.data(), request.size()) < 0) return "not sent";
   std::string answer;
   char bytes[512];
@@ -48,8 +48,12 @@ std::string Scrape(std::uint16_t port) {
     n = ::read(fd.get(), bytes, sizeof bytes);
     if (n > 0) answer.append(bytes, static_cast<std::size_t>(n));
   }
-  return answer.substr(0, answer.find('\r'));
+  return answer;
 }
+
+std::string FirstLine(const std::string& answer) { return answer.substr(0, answer.find('\r')); }
+
+std::string Scrape(std::uint16_t port) { return FirstLine(Answer(port, "GET", "/metrics")); }
 
 TEST(ScrapeServerTest, ClientsThatComeTogetherShareOneCollection) {
   constexpr int kClients = 12;
@@ -80,6 +84,23 @@ TEST(ScrapeServerTest, ClientsThatComeTogetherShareOneCollection) {
   const int before = collections;
   EXPECT_EQ(Scrape(port), "HTTP/1.1 200 OK");
   EXPECT_EQ(collections, before + 1) << "an answer is made after its request came";
+}
+
+TEST(ScrapeServerTest, TheRootHasALinkToTheMetricsAndOtherPathsAreNotFound) {
+  const std::uint16_t port = FreePort();
+  bool collected = false;
+  const auto server = ScrapeServer::Start("127.0.0.1:" + std::to_string(port), [&] {
+    collected = true;
+    return std::vector<prometheus::MetricFamily>();
+  });
+  ASSERT_TRUE(server.has_value()) << server.error().ToString();
+  const std::string page = Answer(port, "GET", "/");
+  EXPECT_EQ(FirstLine(page), "HTTP/1.1 200 OK");
+  EXPECT_NE(page.find("Content-Type: text/html"), std::string::npos) << page;
+  EXPECT_NE(page.find("<a href=\"/metrics\">"), std::string::npos) << page;
+  EXPECT_EQ(FirstLine(Answer(port, "POST", "/")), "HTTP/1.1 405 Method Not Allowed");
+  EXPECT_EQ(FirstLine(Answer(port, "GET", "/nothing")), "HTTP/1.1 404 Not Found");
+  EXPECT_FALSE(collected);
 }
 
 TEST(ScrapeServerTest, AnAnswerThatCannotBeMadeIs503ForAll) {
