@@ -91,6 +91,13 @@ void VolumeLogger::Flush() {
   }).PermitUncheckedError();
 }
 
+void LogMount(const Volume& volume, rocksdb::Logger& logger) {
+  const VolumeInfo& info = volume.info();
+  rocksdb::Header(&logger, "ZenFS %s: %s, UUID %s, epoch %llu", ZENFS_VERSION,
+                  Printable(info.device_name).c_str(), info.superblock.uuid.ToString().c_str(),
+                  static_cast<unsigned long long>(volume.counters().epoch));
+}
+
 void LogNotices(std::span<const std::string> notices, rocksdb::Logger& logger) {
   // A logger on the host drops warnings until the database has set its level.
   const rocksdb::InfoLogLevel level = logger.GetInfoLogLevel();

@@ -41,6 +41,9 @@ class VolumeLogger final : public rocksdb::Logger {
   std::atomic<std::uint64_t> last_flush_micros_{0};
 };
 
+// Logs one line that tells what a database is on: the plugin's version, the volume's device, UUID and epoch.
+void LogMount(const Volume& volume, rocksdb::Logger& logger);
+
 // Logs the notices of the mount (Volume::notices: damage, lost data, why flushes are slow) as
 // warnings, each as one line of printable text. A database's owner looks nowhere else, so each log of a database begins with them.
 void LogNotices(std::span<const std::string> notices, rocksdb::Logger& logger);

@@ -156,6 +156,7 @@ IOStatus ZenFileSystem::NewLogger(const std::string& fname, const IOOptions&,
     auto handle = volume_->Create(fname, Lifetime::kNotSet);
     if (!handle) return ToIOStatus(handle.error(), "creating", fname);
     *result = std::make_shared<VolumeLogger>(MountedFile{volume_, std::move(*handle), fname});
+    LogMount(*volume_, **result);
     LogNotices(volume_->notices(), **result);
     return IOStatus::OK();
   });

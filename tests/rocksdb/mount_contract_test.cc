@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 // The text with which RocksDB's own entry refuses `uri`; empty if it does not.
 std::string RefusalOf(const std::string& uri) {
@@ -89,6 +90,18 @@ TEST(MountContract, WhatTheMountHasToSayHeadsTheLogOfADatabase) {
     ASSERT_STATUS_OK(logger->Close());
     EXPECT_THAT(ReadWhole(*fs, "/LOG"), HasSubstr("[WARN] ZenFS: no append buffers in shared memory"));
   }
+}
+
+TEST(MountContract, TheLogOfADatabaseBeginsWithVersionDeviceAndUuid) {
+  const TestVolume volume;
+  volume.Format({.uuid = Uuid::Parse("01234567-89ab-4cde-8f01-23456789abcd"), .force = true});
+  const auto fs = volume.Open();
+  std::shared_ptr<rocksdb::Logger> logger;
+  ASSERT_STATUS_OK(fs->NewLogger("/LOG", IOOptions(), &logger, nullptr));
+  ASSERT_STATUS_OK(logger->Close());
+  EXPECT_THAT(
+      ReadWhole(*fs, "/LOG"),
+      MatchesRegex("[^\n]* ZenFS [0-9.]+: emu:[^\n]*, UUID 01234567-89ab-4cde-8f01-23456789abcd, epoch 1\n"));
 }
 
 TEST(MountContract, NamesItself) {

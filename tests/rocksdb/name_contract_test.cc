@@ -264,10 +264,11 @@ TEST_F(NameContract, InfoLogLooksAsRocksDbWritesIt) {
   logger->Flush();
   EXPECT_EQ(logger->GetLogFileSize(), SizeOf("/LOG"));
   ASSERT_STATUS_OK(logger->Close());
-  const std::string prefix =
-      "[0-9]{4}/[0-9]{2}/[0-9]{2}-[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6} [0-9]+ [[]WARN[]] ";
+  const std::string time = "[0-9]{4}/[0-9]{2}/[0-9]{2}-[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6} [0-9]+ ";
+  const std::string prefix = time + "[[]WARN[]] ";
   const std::string log = ReadWhole(*fs_, "/LOG");
-  EXPECT_THAT(log, ::testing::MatchesRegex(prefix + "number 42\n" + prefix + "y+\n"));
+  EXPECT_THAT(log,
+              ::testing::MatchesRegex(time + "ZenFS [^\n]*\n" + prefix + "number 42\n" + prefix + "y+\n"));
   EXPECT_TRUE(log.ends_with(" " + longer_than_any_buffer + "\n"));
 }
 
