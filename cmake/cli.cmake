@@ -42,7 +42,7 @@ endfunction()
 
 # Unit tests of the parts, and golden tests of the whole command (tests/cli).
 function(zenfs_add_cli_tests)
-  zenfs_test_program(cli FOLDER src SOURCES ${ZENFS_TESTS_cli} LINK zenfs_cli_core)
+  zenfs_test_program(cli FOLDER src SOURCES ${ZENFS_TESTS_cli} LINK zenfs_cli_core zenfs_testing)
   # `zenfs doctor` looks at these in its tests. They are built without sanitizers, so that the command can load the library.
   add_library(zenfs_running_library SHARED ${PROJECT_SOURCE_DIR}/tests/cli/running_library.cc)
   set_target_properties(zenfs_running_library PROPERTIES OUTPUT_NAME running VERSION 7.9.2 SOVERSION 7.9)

@@ -36,6 +36,7 @@ set(ZENFS_SOURCES_cli
   cli/prometheus_families.cc
   cli/scrape_server.cc
   cli/scrub.cc
+  cli/scrub_result.cc
   cli/stats.cc
   cli/table.cc
   cli/transfer_console.cc
@@ -56,6 +57,7 @@ set(ZENFS_TESTS_cli
   cli/number_test.cc
   cli/prometheus_families_test.cc
   cli/scrape_server_test.cc
+  cli/scrub_result_test.cc
   cli/stats_test.cc
   cli/volume_poll_test.cc
   cli/zone_drawing_test.cc

@@ -78,12 +78,14 @@ class VolumeCollector {
  public:
   // The caller owns `console` and does not use it meanwhile. Errors: kBusy if the host refuses a thread.
   static Result<std::unique_ptr<VolumeCollector>> Start(const std::vector<DeviceUri>& uris,
+                                                        const std::string& scrub_results,
                                                         std::chrono::milliseconds timeout, Console& console) {
     std::unique_ptr<VolumeCollector> collector(new VolumeCollector(timeout, console, uris.size()));
     for (const DeviceUri& uri : uris) {
-      ZENFS_ASSIGN_OR_RETURN(
-          collector->volumes_.emplace_back(),
-          VolumePoll::Start(uri.kind + ":" + uri.target, [uri] { return ReadVolume(uri); }));
+      ZENFS_ASSIGN_OR_RETURN(collector->volumes_.emplace_back(),
+                             VolumePoll::Start(uri.kind + ":" + uri.target, [uri, scrub_results] {
+                               return ReadVolume(uri, scrub_results);
+                             }));
     }
     return collector;
   }
@@ -141,6 +143,9 @@ class ExporterAction : public Action {
     app.add_option("--timeout", timeout_, "How long a scrape waits for a volume")
         ->type_name("SECONDS")
         ->default_str(kDefaultTimeout);
+    app.add_option("--scrub-results", scrub_results_,
+                   "Also show the results that zenfs scrub left in this directory")
+        ->type_name("DIR");
   }
 
   Result<int> Run(Console& console) override {
@@ -152,7 +157,8 @@ class ExporterAction : public Action {
     sigemptyset(&ends);
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
     pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-    ZENFS_ASSIGN_OR_RETURN(const auto collector, VolumeCollector::Start(uris, *timeout, console));
+    ZENFS_ASSIGN_OR_RETURN(const auto collector,
+                           VolumeCollector::Start(uris, scrub_results_, *timeout, console));
     ZENFS_ASSIGN_OR_RETURN(auto server, ScrapeServer::Start(address, [&] { return collector->Collect(); }));
     ZENFS_RETURN_IF_ERROR(collector->Announce(address));
     // Not only at the first scrape: the words for a device that can't be read belong to the start.
@@ -169,6 +175,7 @@ class ExporterAction : public Action {
   DeviceOption device_;
   std::string listen_ = kDefaultListen;
   std::string timeout_ = kDefaultTimeout;
+  std::string scrub_results_;
 };
 
 }  // namespace

@@ -21,10 +21,14 @@ constexpr ValueInfo kVolumeGauges[] = {
      "else 0"},
     {"volume_info", "", "1; the labels uuid and label tell which volume the device holds"},
     {"trouble", "",
-     "1 while the volume or its counters can't be read; the label reason is slow, out_of_memory, denied, "
+     "1 while the volume, its counters or the result of its scrub can't be read; the label reason is slow, "
+     "out_of_memory, denied, "
      "missing, damaged, "
      "unusable or failed"},
     {"build_info", "", "1; the label version tells which ZenFS the exporter is"},
+    {"scrub_time_seconds", "seconds",
+     "When the last complete scrub ended, since 1970-01-01 UTC; none before the first"},
+    {"scrub_errors", "", "Errors that the last complete scrub found"},
 };
 
 // One Prometheus bucket for each power of two; four times as many, as ours, would be too many to
@@ -171,6 +175,11 @@ std::vector<MetricFamily> FamiliesOf(std::span<const VolumeReading> readings) {
   builder.Info(kVolumeGauges[3]);
   builder.Trouble(kVolumeGauges[4]);
   builder.Build(kVolumeGauges[5]);
+  const auto scrubbed = [](const VolumeReading& reading) { return reading.scrub.has_value(); };
+  builder.Gauge(kVolumeGauges[6], scrubbed,
+                [](const VolumeReading& reading) { return Real(reading.scrub->ended); });
+  builder.Gauge(kVolumeGauges[7], scrubbed,
+                [](const VolumeReading& reading) { return Real(reading.scrub->errors); });
   for (std::size_t i = 0; i < kZoneGaugeCount; ++i) {
     builder.Gauge(ZoneGauges()[i], &VolumeReading::readable,
                   [i](const VolumeReading& reading) { return Real(reading.zones[i]); });

@@ -109,6 +109,18 @@ TEST(FamiliesOf, HistogramsAreCumulativeInSeconds) {
   EXPECT_TRUE(std::isinf(histogram.bucket.back().upper_bound));
 }
 
+TEST(FamiliesOf, AVolumeThatWasScrubbedHasTheResult) {
+  VolumeReading scrubbed = Reading("emu:a", false);
+  scrubbed.scrub = ScrubResult{.ended = 1764540000, .errors = 3};
+  const std::vector<VolumeReading> readings = {scrubbed, Reading("emu:b", false)};
+  const auto families = FamiliesOf(readings);
+  const MetricFamily* time = Find(families, "zenfs_scrub_time_seconds");
+  ASSERT_NE(time, nullptr);
+  ASSERT_EQ(time->metric.size(), 1u) << "the other one has never been scrubbed";
+  EXPECT_EQ(time->metric[0].gauge.value, 1764540000);
+  EXPECT_EQ(Find(families, "zenfs_scrub_errors")->metric.at(0).gauge.value, 3);
+}
+
 TEST(FamiliesOf, TimesAreInSeconds) {
   const std::vector<VolumeReading> readings = {Reading("emu:a", true)};
   const auto families = FamiliesOf(readings);

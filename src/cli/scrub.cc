@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/clock.h"
 #include "base/counted.h"
+#include "base/host_directory.h"
 #include "base/short_bytes.h"
 #include "cli/device_option.h"
 #include "cli/findings.h"
 #include "cli/flags.h"
+#include "cli/scrub_result.h"
 #include "cli/verbs.h"
 
 namespace zenfs {
@@ -34,10 +39,16 @@ class ScrubAction : public Action {
  public:
   explicit ScrubAction(CLI::App& app) : device_(app) {
     AddSize(app, "--rate", options_.bytes_per_second, "Read at most this many bytes per second; 0: no limit");
+    app.add_option("--results", results_, "Leave the result in this directory, for zenfs exporter")
+        ->type_name("DIR");
     AddJson(app, json_);
   }
 
   Result<int> Run(Console& console) override {
+    if (!results_.empty()) {  // known before hours of reading
+      const auto directory = HostDirectory::Open(results_);
+      if (!directory) return Fail(directory.error().With("--results"));
+    }
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
     options_.progress = [&console](std::uint64_t done, std::uint64_t of) {
       console.Progress("scrubbing", done, of);
@@ -49,6 +60,13 @@ class ScrubAction : public Action {
       console.PrintJson(ToJson(report));
     } else {
       PrintText(report, console);
+    }
+    if (!results_.empty()) {
+      const auto errors = static_cast<std::uint64_t>(
+          std::ranges::count(report.findings, Severity::kError, &Finding::severity));
+      ZENFS_RETURN_IF_ERROR(WriteScrubResult(
+          results_, report.uuid.ToString(),
+          {.ended = WallSeconds(), .errors = errors + report.findings.omitted(Severity::kError)}));
     }
     return report.clean() ? kCheckClean : kCheckFindings;
   }
@@ -69,6 +87,7 @@ class ScrubAction : public Action {
 
   DeviceOption device_;
   ScrubOptions options_;
+  std::string results_;
   bool json_ = false;
 };
 

@@ -64,15 +64,23 @@ Status ReadCounters(const std::string& shared_memory, VolumeReading& reading) {
   return {};
 }
 
+Status ReadScrub(const std::string& scrub_results, VolumeReading& reading) {
+  const auto result = ReadScrubResult(scrub_results, reading.uuid);
+  if (!result) return Fail(result.error().With(reading.device));
+  reading.scrub = *result;
+  return {};
+}
+
 }  // namespace
 
 std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges() { return kZoneGauges; }
 
-VolumeReading ReadVolume(const DeviceUri& uri) {
+VolumeReading ReadVolume(const DeviceUri& uri, const std::string& scrub_results) {
   VolumeReading reading{.device = uri.kind + ":" + uri.target};
   std::string shared_memory;
   Status status = ReadZones(uri, reading, shared_memory);
   if (status.ok() && !shared_memory.empty()) status = ReadCounters(shared_memory, reading);
+  if (status.ok() && !scrub_results.empty()) status = ReadScrub(scrub_results, reading);
   if (!status.ok()) reading.trouble = status.error();
   return reading;
 }

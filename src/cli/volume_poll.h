@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "cli/scrub_result.h"
 #include "metrics/metric.h"
 #include "metrics/metrics_snapshot.h"
 
@@ -48,11 +49,13 @@ struct VolumeReading {
   std::string label;
   std::array<std::uint64_t, kZoneGaugeCount> zones{};  // if readable
   MetricsSnapshot metrics;                             // if up
+  std::optional<ScrubResult> scrub;  // if readable, scrubbed, and the exporter reads results
 };
 
-// Takes no lock and changes nothing. Leaves out what can't be read; `trouble` has the reason.
+// Takes no lock and changes nothing. Leaves out what can't be read; `trouble` has the reason. `scrub_results`: the directory of
+// results of scrubs; empty: they are not read.
 // Threads: any.
-[[nodiscard]] VolumeReading ReadVolume(const DeviceUri& uri);
+[[nodiscard]] VolumeReading ReadVolume(const DeviceUri& uri, const std::string& scrub_results);
 
 // Reads one volume in a thread of its own: a device that hangs, and a volume whose metadata is too
 // large for the memory, delay and end no other volume's reading.

@@ -7,11 +7,11 @@ from cli_case import ZENFS
 
 
 class ExporterProcess:
-    def __init__(self, *words):
+    def __init__(self, *words, command=(ZENFS,)):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
-        self.process = subprocess.Popen([ZENFS, "exporter", *words, f"--listen={self.address}"], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([*command, "exporter", *words, f"--listen={self.address}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.process.stdout.readline()  # it serves
 
     def get(self, path):

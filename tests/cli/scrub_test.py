@@ -1,8 +1,11 @@
 """zenfs scrub: finds damage, names it, and tells by its exit status what came out."""
 import json
+import os
+import time
 import unittest
 
-from cli_case import CliCase, Image
+from cli_case import UUID, CliCase, Image
+from exporter_process import ExporterProcess
 
 
 class Scrub(CliCase):
@@ -86,6 +89,35 @@ class Scrub(CliCase):
             self.assertEqual(volume.request("write a.log 9000 1"), "ok 0")
             outcome = self.zenfs("scrub", f"--emu={self.image}")
             self.assertEqual((outcome.status, outcome.err), (0, ""), outcome.out)
+
+    def test_its_result_is_left_for_the_exporter(self):
+        files = self.filled()
+        results = os.path.join(self.dir, "results")
+        os.mkdir(results)
+        begin = int(time.time())
+        for errors in (0, 1):
+            self.scrubbed(f"--results={results}", status=errors)
+            self.assertEqual(os.listdir(results), [f"{UUID}.json"])
+            with open(f"{results}/{UUID}.json", encoding="utf-8") as file:
+                result = json.load(file)
+            self.assertEqual(result["errors"], errors)
+            self.assertTrue(begin <= result["ended"] <= time.time(), result)
+            with ExporterProcess(f"--emu={self.image}", f"--scrub-results={results}") as exporter:
+                metrics = exporter.get("/metrics")
+            self.assertIn(f'zenfs_scrub_errors{{device="emu:{self.image}"}} {errors}\n', metrics)
+            self.assertIn(f'zenfs_scrub_time_seconds{{device="emu:{self.image}"}} {result["ended"]}\n', metrics)
+            self.damage(files["two.sst"])
+        with open(f"{results}/{UUID}.json", "w", encoding="utf-8") as file:
+            file.write("Dear reader")
+        with ExporterProcess(f"--emu={self.image}", f"--scrub-results={results}") as exporter:
+            metrics = exporter.get("/metrics")
+        self.assertIn(f'zenfs_readable{{device="emu:{self.image}"}} 1\n', metrics)
+        self.assertIn(f'zenfs_trouble{{device="emu:{self.image}",reason="unusable"}} 1\n', metrics)
+        self.assertNotIn("zenfs_scrub_", metrics)
+
+    def test_a_directory_for_results_that_is_missing_is_named_before_the_scrub(self):
+        self.make_volume()
+        self.fails("scrub", f"--emu={self.image}", f"--results={self.dir}/none", status=2, saying=["--results", "none"])
 
 
 if __name__ == "__main__":

@@ -513,6 +513,7 @@ class Scrub {
 
   Result<Look> LookAtBothLogs() {
     Look look;
+    look.report.uuid = superblock_.uuid;
     done_ = 0;
     ScrubContext context{device_, superblock_, advance_, look.report};
     const auto refreshed = follower_.Refresh();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/uuid.h"
 #include "device/zoned_device.h"
 #include "volume/fsck/finding.h"
 
@@ -16,6 +17,7 @@ namespace zenfs {
 
 // The counts include damaged items.
 struct ScrubReport {
+  Uuid uuid;  // of the volume
   Findings findings;
   std::string unsynced;  // as in Shortfall; there is a finding for it
   std::uint64_t superblocks = 0;
