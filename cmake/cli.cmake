@@ -69,6 +69,7 @@ function(zenfs_add_cli_tests)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})
   endforeach()
+  zenfs_python_test(units tests/packaging/units_test.py ENVIRONMENT ${environment} BUILD=${PROJECT_BINARY_DIR})
   zenfs_python_test(monitoring tests/packaging/monitoring_test.py ENVIRONMENT ${environment} BUILD=${PROJECT_BINARY_DIR})
   if(NOT ZENFS_SANITIZE)  # their runtime reserves more address space than any limit of this test
     zenfs_python_test(cli_memory tests/cli/memory_test.py ENVIRONMENT ${environment})

@@ -1,5 +1,5 @@
-# What an installation needs beside programs: how other builds find the plugin, who may open zoned devices, and their
-# scheduler.
+# What an installation needs beside programs: how other builds find the plugin, who may open zoned devices, their scheduler, and
+# the units of systemd.
 include(CMakePackageConfigHelpers)
 
 # find_package(zenfs) and pkg-config zenfs. A program that links the plugin refers to nothing in it, so the linker is
@@ -30,8 +30,21 @@ function(zenfs_add_package_files)
   install(FILES ${files}/zenfs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
+# systemd looks for the command in /usr/local/bin and in /usr/bin, so the units are the same for each prefix.
+function(zenfs_add_units)
+  set(source ${PROJECT_SOURCE_DIR}/packaging/systemd)
+  file(READ ${source}/sandbox.conf ZENFS_SANDBOX)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source}/sandbox.conf)
+  foreach(unit zenfs-exporter.service zenfs-exporter@.service zenfs-scrub@.service)
+    configure_file(${source}/${unit}.in ${PROJECT_BINARY_DIR}/packaging/systemd/${unit} @ONLY)
+  endforeach()
+  configure_file(${source}/zenfs-scrub@.timer ${PROJECT_BINARY_DIR}/packaging/systemd/zenfs-scrub@.timer COPYONLY)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/packaging/systemd/ DESTINATION lib/systemd/system)
+endfunction()
+
 function(zenfs_add_packaging)
   zenfs_add_package_files()
+  zenfs_add_units()
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/udev/60-zenfs.rules DESTINATION lib/udev/rules.d)
 endfunction()
 

@@ -51,7 +51,9 @@ class InstallTest(unittest.TestCase):
         library = self.library.parent.relative_to(self.prefix)
         for file in ("bin/zenfs", f"{library}/libzenfs.so", f"{library}/pkgconfig/zenfs.pc",
                      f"{library}/cmake/zenfs/zenfs-config.cmake", f"{library}/cmake/zenfs/zenfs-config-version.cmake",
-                     "include/zenfs/registration.h", "lib/udev/rules.d/60-zenfs.rules", "share/man/man8/zenfs.8",
+                     "include/zenfs/registration.h", "lib/udev/rules.d/60-zenfs.rules",
+                     "lib/systemd/system/zenfs-exporter.service", "lib/systemd/system/zenfs-exporter@.service",
+                     "lib/systemd/system/zenfs-scrub@.service", "lib/systemd/system/zenfs-scrub@.timer", "share/man/man8/zenfs.8",
                      "share/bash-completion/completions/zenfs", "share/zsh/site-functions/_zenfs",
                      "share/fish/vendor_completions.d/zenfs.fish"):
             self.assertIn(file, installed)
