@@ -23,7 +23,7 @@ function(zenfs_add_cli)
   zenfs_add_cli_pages()
 endfunction()
 
-# The man page and the completions, printed by the command itself from its table of verbs as soon as it is linked: whatever
+# The man page, the completions and the dashboard, printed by the command itself from its table of verbs as soon as it is linked: whatever
 # targets were built, an installation of the command has them.
 function(zenfs_cli_page file destination)
   set(page ${PROJECT_BINARY_DIR}/share/${file})
@@ -37,6 +37,7 @@ function(zenfs_add_cli_pages)
   zenfs_cli_page(zenfs.8 ${CMAKE_INSTALL_MANDIR}/man8 help --man)
   zenfs_cli_page(zenfs ${CMAKE_INSTALL_DATADIR}/bash-completion/completions completion bash)
   zenfs_cli_page(_zenfs ${CMAKE_INSTALL_DATADIR}/zsh/site-functions completion zsh)
+  zenfs_cli_page(grafana-dashboard.json ${CMAKE_INSTALL_DATADIR}/zenfs exporter --dashboard)
   zenfs_cli_page(zenfs.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d completion fish)
 endfunction()
 

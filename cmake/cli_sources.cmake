@@ -7,6 +7,7 @@ set(ZENFS_SOURCES_cli
   cli/command_line.cc
   cli/completion.cc
   cli/console.cc
+  cli/dashboard.cc
   cli/device_option.cc
   cli/devices.cc
   cli/df.cc
@@ -49,6 +50,7 @@ set(ZENFS_SOURCES_cli
 set(ZENFS_TESTS_cli
   cli/advise_test.cc
   cli/command_line_test.cc
+  cli/dashboard_test.cc
   cli/devices_test.cc
   cli/elf_file_test.cc
   cli/foreign_file_test.cc

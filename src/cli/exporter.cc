@@ -12,6 +12,7 @@
 #include "base/caught.h"
 #include "base/mutex.h"
 #include "base/unique_fd.h"
+#include "cli/dashboard.h"
 #include "cli/device_option.h"
 #include "cli/number.h"
 #include "cli/prometheus_families.h"
@@ -146,9 +147,14 @@ class ExporterAction : public Action {
     app.add_option("--scrub-results", scrub_results_,
                    "Also show the results that zenfs scrub left in this directory")
         ->type_name("DIR");
+    app.add_flag("--dashboard", dashboard_, "Print the dashboard for Grafana, and serve nothing");
   }
 
   Result<int> Run(Console& console) override {
+    if (dashboard_) {
+      console.PrintJson(Dashboard());
+      return 0;
+    }
     ZENFS_ASSIGN_OR_RETURN(const std::vector<DeviceUri> uris, device_.Uris());
     const auto timeout = ParseSeconds(timeout_, kTimeoutMin, kTimeoutMax);
     if (!timeout) return Fail(timeout.error().With("--timeout"));
@@ -176,6 +182,7 @@ class ExporterAction : public Action {
   std::string listen_ = kDefaultListen;
   std::string timeout_ = kDefaultTimeout;
   std::string scrub_results_;
+  bool dashboard_ = false;
 };
 
 }  // namespace

@@ -56,14 +56,14 @@ class InstallTest(unittest.TestCase):
                      "lib/systemd/system/zenfs-scrub@.service", "lib/systemd/system/zenfs-scrub@.timer", "share/man/man8/zenfs.8",
                      "share/bash-completion/completions/zenfs", "share/zsh/site-functions/_zenfs",
                      "share/fish/vendor_completions.d/zenfs.fish",
-                     "share/zenfs/prometheus-alerts.yml"):
+                     "share/zenfs/grafana-dashboard.json", "share/zenfs/prometheus-alerts.yml"):
             self.assertIn(file, installed)
         self.assertFalse([file for file in installed if file.endswith(".a")], "layers are no product")
 
     def test_building_the_command_makes_all_pages_that_are_installed_with_it(self):
         told = (BUILD / "cmake_install.cmake").read_text()
         pages = re.findall(rf'FILES "{BUILD}/(share/[^"]+)"', told)
-        self.assertEqual(len(pages), 4, pages)
+        self.assertEqual(len(pages), 5, pages)
         for page in pages:
             made_by = run("ninja", "-C", BUILD, "-t", "query", page)
             self.assertIn("EXECUTABLE_LINKER__zenfs_cli", made_by, f"{page} is missing after a build of the command alone")

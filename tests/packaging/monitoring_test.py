@@ -1,15 +1,18 @@
-"""What Prometheus makes of the exporter and the alerts, by Prometheus itself."""
+"""What Prometheus makes of the exporter, the dashboard and the alerts, by Prometheus itself."""
+import json
 import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli"))
-from cli_case import CliCase  # noqa: E402
+from cli_case import ZENFS, CliCase  # noqa: E402
 from exporter_process import ExporterProcess  # noqa: E402
-from prometheus import promtool  # noqa: E402
+from prometheus import Prometheus, promtool  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 PAGE = (HERE.parents[1] / "docs" / "use" / "monitoring.md").read_text()
@@ -64,8 +67,43 @@ class Page(CliCase):
         self.assertEqual(status, 0, text)
         self.assertRegex(text, r"SUCCESS: \d+ rules found")
 
+    def test_its_command_prints_the_dashboard(self):
+        command = re.search(r"^(zenfs exporter --dashboard > zenfs-dashboard.json)$", PAGE, re.M)[1]
+        subprocess.run(["sh", "-ec", command], cwd=self.dir, env={**os.environ, "PATH": f"{os.path.dirname(ZENFS)}:{os.environ['PATH']}"},
+                       check=True, timeout=60)
+        with open(os.path.join(self.dir, "zenfs-dashboard.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["title"], "ZenFS")
 
-class AlertMetrics(VolumeCase):
+
+class Queries(VolumeCase):
+    """A Prometheus that has scraped an exporter for a while, and a volume at work."""
+
+    def work(self, volume, seconds):
+        end = time.monotonic() + seconds
+        number = 0
+        while time.monotonic() < end:
+            for request in (f"write {number}.sst 50000 1", f"verify {number}.sst 50000 1", f"write {number}.log 3000 1",
+                            f"rename {number}.sst moved.sst", "unlink moved.sst", f"unlink {number}.log"):
+                self.assertRegex(volume.request(request), "^ok")
+            number += 1
+            time.sleep(0.05)
+
+    def test_each_query_of_the_dashboard_has_data_and_each_alert_is_quiet(self):
+        results = self.scrubbed()
+        targets = [target for panel in self.ok_json_of("exporter", "--dashboard")["panels"] for target in panel.get("targets", [])]
+        with self.mounted() as volume, ExporterProcess(f"--emu={self.image}", f"--scrub-results={results}") as exporter, \
+                Prometheus(self.dir, exporter.address, ALERTS) as prometheus:
+            self.work(volume, 12)
+            answers = {target["expr"]: prometheus.query(self.filled_in(target["expr"])) for target in targets}
+            rules = prometheus.get("/api/v1/rules")["groups"][0]["rules"]
+        self.assertEqual([expression for expression, answer in answers.items() if not answer], [], "queries without data")
+        worked = [expression for expression, answer in answers.items() if any(value > 0 for value in answer)]
+        for name in ("create_total", "wal_sync_total", "non_wal_write_bytes_total", "wal_sync_latency_seconds_bucket", "data_bytes_total",
+                     "zone_write_bytes_total", "free_space_bytes", "scrub_time_seconds"):
+            self.assertTrue(any(f"zenfs_{name}{{" in expression for expression in worked), f"nothing in {name}")
+        states = {rule["name"]: (rule["health"], rule["state"]) for rule in rules}
+        self.assertEqual(set(states.values()), {("ok", "inactive")}, states)
+
     def test_each_metric_of_an_alert_is_one_that_the_exporter_has(self):
         results = self.scrubbed()
         missing = os.path.join(self.dir, "missing.img")
@@ -73,6 +111,14 @@ class AlertMetrics(VolumeCase):
             text = exporter.get("/metrics")
         for name in set(re.findall(r"\bzenfs_\w+", re.sub("#.*|summary: .*", "", ALERTS.read_text()))):
             self.assertRegex(text, rf"(?m)^{name}{{")
+
+    def ok_json_of(self, *words):
+        return json.loads(self.ok(*words))
+
+    def filled_in(self, expression):
+        for variable, value in {"$instance": ".*", "$device": ".*", "$quantile": "0.99", "$__rate_interval": "10s"}.items():
+            expression = expression.replace(variable, value)
+        return expression
 
 
 if __name__ == "__main__":

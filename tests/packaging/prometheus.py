@@ -2,12 +2,18 @@
 
 The package is not installed: it would start a server of the system.
 """
+import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
 FOLDER = pathlib.Path(os.environ["BUILD"]) / "prometheus"
 
@@ -37,3 +43,45 @@ def promtool(*words, **run):
     """Its exit status and all that it printed."""
     done = subprocess.run([program("promtool"), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **run)
     return done.returncode, done.stdout
+
+
+class Prometheus:
+    """A server on the loopback address that scrapes one exporter each second, until the block ends."""
+
+    def __init__(self, folder, exporter, rules):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        config = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "rule_files": [str(rules)],
+                  "scrape_configs": [{"job_name": "zenfs", "static_configs": [{"targets": [exporter]}]}]}
+        path = pathlib.Path(folder) / "prometheus.yml"
+        path.write_text(json.dumps(config))
+        self.log = (pathlib.Path(folder) / "prometheus.log").open("w+")
+        self.process = subprocess.Popen([program("prometheus"), f"--config.file={path}", f"--storage.tsdb.path={folder}/tsdb",
+                                         f"--web.listen-address={self.address}"], stdout=self.log, stderr=self.log)
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=30) as answer:
+            return json.load(answer)["data"]
+
+    def query(self, expression):
+        """The value of each series now."""
+        return [float(series["value"][1]) for series in self.get("/api/v1/query?" + urllib.parse.urlencode({"query": expression}))["result"]]
+
+    def __enter__(self):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                self.get("/api/v1/status/runtimeinfo")
+                return self
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.1)
+        self.log.seek(0)
+        said = self.log.read()[-2000:]
+        self.__exit__()
+        raise AssertionError("Prometheus did not start:\n" + said)
+
+    def __exit__(self, *exception):
+        self.process.terminate()
+        self.process.wait(timeout=60)
+        self.log.close()
