@@ -42,6 +42,9 @@ apt-get -q -y remove zenfs libzenfs3
 [ ! -e /usr/bin/zenfs ] || fail 'the command is still there'
 
 step 'purge'
+mkdir -p /var/lib/private/zenfs
+touch /var/lib/private/zenfs/01234567-89ab-4cde-8f01-23456789abcd.json
+ln -s private/zenfs /var/lib/zenfs
 apt-get -q -y purge zenfs libzenfs3 libzenfs-dev
 left=$(find / -xdev -name '*zenfs*' -not -path '/trial/*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/var/log/*' -not -path '/var/lib/dpkg/*')
 [ -z "$left" ] || fail "left behind: $left"
