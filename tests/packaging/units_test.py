@@ -31,7 +31,7 @@ def as_unit(unit):
 class Units(CliCase):
     def setUp(self):
         super().setUp()
-        if shutil.which("systemd-analyze") is None:
+        if shutil.which("systemd-analyze") is None and os.environ.get("CI") != "true":
             self.skipTest("NOT RUN: there is no systemd-analyze; see scripts/packages.txt")
         self.units = pathlib.Path(self.dir) / "units"
         self.units.mkdir()
