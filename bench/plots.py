@@ -1,6 +1,6 @@
 """Draws every plot of the benches and studies, with matplotlib, as SVG.
 
-A plot is a dict of plain values ("figure"), as bars(), stacks(), groups() and percentiles() take it; "order", if given, is the order
+A plot is a dict of plain values ("figure"), as bars(), stacks(), groups(), percentiles() and curves() take it; "order", if given, is the order
 of the names for their colours. Colours are those of Okabe and Ito,
 which colour-blind people can tell apart; hatches and markers tell them apart in print. The same figure gives the same bytes.
 A file carries its numbers in its metadata: numbers_of() returns them, and scripts/redraw-plots draws the file again.
@@ -208,7 +208,34 @@ def percentiles(figure):
     return drawing
 
 
-KINDS = {"bars": bars, "stacks": stacks, "groups": groups, "percentiles": percentiles}
+def curves(figure):
+    """{"axis", "panels": [{"title", "axis": label with unit, "logarithmic": bool, "series": {name: [[x, y]]}}]}, lines over time, each
+    panel with a legend of its own."""
+    panels = figure["panels"]
+    columns = columns_of(panels)
+    rows = max(1, math.ceil(len(panels) / columns))
+    drawing = new_figure(columns * panel_width(columns), 3.0 * rows)
+    all_axes = drawing.subplots(rows, columns, squeeze=False).flatten()
+    for axes in all_axes[len(panels):]:
+        axes.remove()
+    for axes, panel in zip(all_axes, panels):
+        for number, (name, points) in enumerate(panel["series"].items()):
+            axes.plot([x for x, _ in points], [y for _, y in points], color=COLOURS[number % len(COLOURS)], label=name, linewidth=1.4,
+                      marker=MARKERS[number % len(MARKERS)], markersize=4, markevery=max(1, len(points) // 6))
+        if panel["logarithmic"]:
+            axes.set_yscale("log")
+            axes.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+        else:
+            axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(plain_number))
+        axes.set_title(panel["title"])
+        axes.set_ylabel(panel["axis"])
+        axes.set_xlabel(figure["axis"])
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    return drawing
+
+
+KINDS = {"bars": bars, "stacks": stacks, "groups": groups, "percentiles": percentiles, "curves": curves}
 
 
 def svg(figure, with_numbers=True):

@@ -115,6 +115,26 @@ class Groups(unittest.TestCase):
             self.assertIn(text, found)
 
 
+class Curves(unittest.TestCase):
+    FIGURE = {"plot": "curves", "label": "Rates", "axis": "seconds", "panels": [
+        {"title": "linear", "axis": "bytes", "logarithmic": False, "series": {"a": [[0, 10], [1, 20], [2, 40]]}},
+        {"title": "logarithmic", "axis": "µs", "logarithmic": True, "series": {"b": [[0, 1], [1, 10], [2, 100]]}}]}
+
+    def heights(self, drawn):
+        """Of the markers of each panel's curve, from its first point up."""
+        uses = [use for use in root_of(drawn).iter(SVG + "use") if f"fill: {plots.COLOURS[0]}" in use.get("style", "")]
+        self.assertEqual(len(uses), 8, "three points and a legend in each panel")
+        return [[float(panel[0].get("y")) - float(use.get("y")) for use in panel[1:]] for panel in (uses[0:3], uses[4:7])]
+
+    def test_points_are_to_the_scale_of_their_panel(self):
+        drawn = plots.svg(self.FIGURE)
+        linear, logarithmic = self.heights(drawn)
+        self.assertAlmostEqual(linear[1] / linear[0], 3, places=1)
+        self.assertAlmostEqual(logarithmic[1] / logarithmic[0], 2, places=1)
+        for text in ("linear", "logarithmic", "bytes", "µs", "seconds", "a", "b"):
+            self.assertIn(text, texts(drawn))
+
+
 class Percentiles(unittest.TestCase):
     FIGURE = {"plot": "percentiles", "label": "Latency", "axis": "latency", "places": ["p50", "p99", "p99.9", "p99.99"],
               "series": {"a": [1, 10, None, 1000]}}
