@@ -55,6 +55,7 @@ function(zenfs_add_packaging_tests)
   if(NOT ZENFS_SANITIZE)  # whose runtime the consumers are not linked with
     set(trees ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     zenfs_python_test(install tests/packaging/install_test.py ARGUMENTS ${trees})
+    zenfs_python_test(dashboard_picture tests/packaging/picture_test.py ARGUMENTS ${trees})
     zenfs_python_test(readme tests/packaging/readme_test.py ARGUMENTS ${trees})
   endif()
 endfunction()

@@ -71,6 +71,13 @@ class Prometheus:
         """The value of each series now."""
         return [float(series["value"][1]) for series in self.get("/api/v1/query?" + urllib.parse.urlencode({"query": expression}))["result"]]
 
+    def curves(self, expression, seconds):
+        """[(labels, [(time, value)])] of the last `seconds`, a value each second."""
+        now = time.time()
+        words = urllib.parse.urlencode({"query": expression, "start": now - seconds, "end": now, "step": 1})
+        return [(series["metric"], [(float(at), float(value)) for at, value in series["values"]])
+                for series in self.get(f"/api/v1/query_range?{words}")["result"]]
+
     def __enter__(self):
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self.process.poll() is None:
