@@ -7,6 +7,7 @@
 //
 //   list        opens the file system and lists FOLDER
 //   small       writes COUNT files of 4 KiB, each synced
+//   many        the same, none synced
 //   large       writes COUNT files of 4 MiB, each synced
 //   full        the same until there is no room
 //   tables      writes COUNT tables of 100 keys
@@ -128,6 +129,7 @@ class Program {
   }
 
   void Small() { WriteFiles("small", kSmallFile); }
+  void Many() { WriteFiles("many", kSmallFile, false); }
   void Large() { WriteFiles("large", kLargeFile); }
 
   void Full() {
@@ -247,25 +249,25 @@ class Program {
     return database;
   }
 
-  void WriteFiles(const char* name, std::uint64_t bytes) const {
+  void WriteFiles(const char* name, std::uint64_t bytes, bool synced = true) const {
     MakeFolder();
     Times times;
     for (std::uint64_t number = 0; number < count_; ++number) {
       times.Start();
-      OkOrDie(WriteFile(number, bytes), "write");
+      OkOrDie(WriteFile(number, bytes, synced), "write");
       times.End();
     }
     times.Print(name);
   }
 
-  rocksdb::Status WriteFile(std::uint64_t number, std::uint64_t bytes) const {
+  rocksdb::Status WriteFile(std::uint64_t number, std::uint64_t bytes, bool synced = true) const {
     std::unique_ptr<rocksdb::WritableFile> file;
     rocksdb::Status status = env_->NewWritableFile(PathOf(number), &file, rocksdb::EnvOptions());
     if (!status.ok()) return status;
     std::string block = ValueOf(number);
     block.resize(kSmallFile, 'x');
     for (std::uint64_t at = 0; at < bytes && status.ok(); at += kSmallFile) status = file->Append(block);
-    if (status.ok()) status = file->Sync();
+    if (status.ok() && synced) status = file->Sync();
     const rocksdb::Status closed = file->Close();
     return status.ok() ? closed : status;
   }
@@ -318,15 +320,11 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (Program::*run)();
-  } verbs[] = {{"list", &Program::List},
-               {"small", &Program::Small},
-               {"large", &Program::Large},
-               {"full", &Program::Full},
-               {"tables", &Program::Tables},
-               {"ingest", &Program::Ingest},
-               {"checkpoint", &Program::Checkpoint},
-               {"delete", &Program::Delete},
-               {"load", &Program::Load},
+  } verbs[] = {{"list", &Program::List},     {"small", &Program::Small},
+               {"many", &Program::Many},     {"large", &Program::Large},
+               {"full", &Program::Full},     {"tables", &Program::Tables},
+               {"ingest", &Program::Ingest}, {"checkpoint", &Program::Checkpoint},
+               {"delete", &Program::Delete}, {"load", &Program::Load},
                {"verify", &Program::Verify}};
   for (const auto& one : verbs) {
     if (verb == one.name) {

@@ -171,7 +171,7 @@ class Unit:
         started = time.monotonic()
         self.candidate.mount()
         mounted = time.monotonic() - started
-        listing = self.candidate.place("files")
+        listing = self.candidate.place("many")
         output = process.run(self.files("list", 0, listing), self.log, listing.environment(), PATIENCE).output
         opened, listed = (db_bench_output.result_of(output, name) for name in ("open", "list"))
         mount_us = mounted * 1e6 + opened.micros_per_op
