@@ -30,7 +30,7 @@ function(zenfs_add_package_files)
   install(FILES ${files}/zenfs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# systemd looks for the command in /usr/local/bin and in /usr/bin, so the units are the same for each prefix.
+# systemd looks for the command in /usr/local/bin and in /usr/bin, so the units suit these prefixes.
 function(zenfs_add_units)
   set(source ${PROJECT_SOURCE_DIR}/packaging/systemd)
   file(READ ${source}/sandbox.conf ZENFS_SANDBOX)
