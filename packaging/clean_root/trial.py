@@ -45,7 +45,9 @@ step 'purge'
 mkdir -p /var/lib/private/zenfs
 touch /var/lib/private/zenfs/01234567-89ab-4cde-8f01-23456789abcd.json
 ln -s private/zenfs /var/lib/zenfs
-dpkg --purge zenfs libzenfs3 libzenfs-dev  # apt does not know those of which nothing is left
+mkdir -p /etc/systemd/system/timers.target.wants
+ln -s /usr/lib/systemd/system/zenfs-scrub@.timer /etc/systemd/system/timers.target.wants/zenfs-scrub@nvme0n1.timer
+dpkg --purge zenfs libzenfs3 libzenfs-dev  # apt refuses a package without remains
 left=$(find / -xdev -name '*zenfs*' -not -path '/trial/*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/var/log/*' -not -path '/var/lib/dpkg/*')
 [ -z "$left" ] || fail "left behind: $left"
 if dpkg-query -W 'zenfs*' 'libzenfs*' 2>/dev/null | grep -q .; then fail 'dpkg still knows packages'; fi
