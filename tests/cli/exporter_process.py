@@ -12,7 +12,8 @@ class ExporterProcess:
             free.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{free.getsockname()[1]}"
         self.process = subprocess.Popen([*command, "exporter", *words, f"--listen={self.address}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.process.stdout.readline()  # it serves
+        if not self.process.stdout.readline():  # it does not serve
+            raise AssertionError(self.process.communicate(timeout=30)[1])
 
     def get(self, path):
         with urllib.request.urlopen(f"http://{self.address}{path}", timeout=30) as answer:
@@ -23,4 +24,6 @@ class ExporterProcess:
 
     def __exit__(self, *exception):
         self.process.terminate()
-        self.process.communicate(timeout=30)
+        said = self.process.communicate(timeout=30)[1]
+        if self.process.returncode != 0 and exception[0] is None:
+            raise AssertionError(f"the exporter ended with {self.process.returncode}: {said}")

@@ -12,10 +12,12 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli"))
 from cli_case import ZENFS, CliCase  # noqa: E402
 from exporter_process import ExporterProcess  # noqa: E402
-from prometheus import Prometheus, promtool  # noqa: E402
+from prometheus import Prometheus, filled_in, promtool  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 PAGE = (HERE.parents[1] / "docs" / "use" / "monitoring.md").read_text()
+BUSY = ("create_total", "wal_sync_total", "non_wal_write_bytes_total", "wal_sync_latency_seconds_bucket", "data_bytes_total",
+        "zone_write_bytes_total", "free_space_bytes", "scrub_time_seconds")
 ALERTS = HERE.parents[1] / "packaging" / "prometheus" / "alerts.yml"
 
 
@@ -78,29 +80,32 @@ class Page(CliCase):
 class Queries(VolumeCase):
     """A Prometheus that has scraped an exporter for a while, and a volume at work."""
 
-    def work(self, volume, seconds):
-        end = time.monotonic() + seconds
+    def work_until(self, volume, done):
+        """Makes files and deletes them until done() or for a minute."""
+        deadline = time.monotonic() + 60
         number = 0
-        while time.monotonic() < end:
+        while not done() and time.monotonic() < deadline:
             for request in (f"write {number}.sst 50000 1", f"verify {number}.sst 50000 1", f"write {number}.log 3000 1",
                             f"rename {number}.sst moved.sst", "unlink moved.sst", f"unlink {number}.log"):
                 self.assertRegex(volume.request(request), "^ok")
             number += 1
-            time.sleep(0.05)
 
     def test_each_query_of_the_dashboard_has_data_and_each_alert_is_quiet(self):
         results = self.scrubbed()
         targets = [target for panel in self.ok_json_of("exporter", "--dashboard")["panels"] for target in panel.get("targets", [])]
         with self.mounted() as volume, ExporterProcess(f"--emu={self.image}", f"--scrub-results={results}") as exporter, \
                 Prometheus(self.dir, exporter.address, ALERTS) as prometheus:
-            self.work(volume, 12)
-            answers = {target["expr"]: prometheus.query(self.filled_in(target["expr"])) for target in targets}
+            answers = {}
+
+            def answered():
+                answers.update({target["expr"]: prometheus.query(filled_in(target["expr"], "10s")) for target in targets})
+                return all(answers.values()) and all(self.worked(name, answers) for name in BUSY)
+
+            self.work_until(volume, answered)
             rules = prometheus.get("/api/v1/rules")["groups"][0]["rules"]
         self.assertEqual([expression for expression, answer in answers.items() if not answer], [], "queries without data")
-        worked = [expression for expression, answer in answers.items() if any(value > 0 for value in answer)]
-        for name in ("create_total", "wal_sync_total", "non_wal_write_bytes_total", "wal_sync_latency_seconds_bucket", "data_bytes_total",
-                     "zone_write_bytes_total", "free_space_bytes", "scrub_time_seconds"):
-            self.assertTrue(any(f"zenfs_{name}{{" in expression for expression in worked), f"nothing in {name}")
+        for name in BUSY:
+            self.assertTrue(self.worked(name, answers), f"nothing in {name}")
         states = {rule["name"]: (rule["health"], rule["state"]) for rule in rules}
         self.assertEqual(set(states.values()), {("ok", "inactive")}, states)
 
@@ -112,13 +117,11 @@ class Queries(VolumeCase):
         for name in set(re.findall(r"\bzenfs_\w+", re.sub("#.*|summary: .*", "", ALERTS.read_text()))):
             self.assertRegex(text, rf"(?m)^{name}{{")
 
+    def worked(self, name, answers):
+        return any(f"zenfs_{name}{{" in expression and any(value > 0 for value in answer) for expression, answer in answers.items())
+
     def ok_json_of(self, *words):
         return json.loads(self.ok(*words))
-
-    def filled_in(self, expression):
-        for variable, value in {"$instance": ".*", "$device": ".*", "$quantile": "0.99", "$__rate_interval": "10s"}.items():
-            expression = expression.replace(variable, value)
-        return expression
 
 
 if __name__ == "__main__":
