@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "base/caught.h"
+#include "base/host_directory.h"
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cli/dashboard.h"
@@ -158,6 +159,10 @@ class ExporterAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<DeviceUri> uris, device_.Uris());
     const auto timeout = ParseSeconds(timeout_, kTimeoutMin, kTimeoutMax);
     if (!timeout) return Fail(timeout.error().With("--timeout"));
+    if (!scrub_results_.empty()) {
+      const auto directory = HostDirectory::Open(scrub_results_);
+      if (!directory) return Fail(directory.error().With("--scrub-results"));
+    }
     ZENFS_ASSIGN_OR_RETURN(const std::string address, TryListen(listen_));
     sigset_t ends;  // blocked before the server's threads start, which inherit the mask
     sigemptyset(&ends);

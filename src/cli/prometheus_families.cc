@@ -31,6 +31,10 @@ constexpr ValueInfo kVolumeGauges[] = {
     {"scrub_errors", "", "Errors that the last complete scrub found"},
 };
 
+consteval const ValueInfo& VolumeGauge(std::string_view name) {
+  return *std::ranges::find(kVolumeGauges, name, &ValueInfo::name);
+}
+
 // One Prometheus bucket for each power of two; four times as many, as ours, would be too many to
 // store.
 constexpr unsigned kFirstPower = 6;
@@ -114,7 +118,7 @@ class Builder {
         });
   }
 
-  // Of the program, not of a volume.
+  // Once, without a device: it tells about this program.
   void Build(const ValueInfo& info) {
     ClientMetric metric;
     metric.label = {{"version", ZENFS_VERSION}};
@@ -166,19 +170,19 @@ std::span<const ValueInfo> VolumeGauges() { return kVolumeGauges; }
 
 std::vector<MetricFamily> FamiliesOf(std::span<const VolumeReading> readings) {
   Builder builder(readings);
-  builder.Gauge(kVolumeGauges[0], nullptr, [](const VolumeReading& reading) { return reading.up ? 1 : 0; });
-  builder.Gauge(kVolumeGauges[1], nullptr,
+  builder.Gauge(VolumeGauge("up"), nullptr, [](const VolumeReading& reading) { return reading.up ? 1 : 0; });
+  builder.Gauge(VolumeGauge("readable"), nullptr,
                 [](const VolumeReading& reading) { return reading.readable ? 1 : 0; });
-  builder.Gauge(kVolumeGauges[2], nullptr, [](const VolumeReading& reading) {
+  builder.Gauge(VolumeGauge("denied"), nullptr, [](const VolumeReading& reading) {
     return reading.trouble && reading.trouble->code() == Code::kPermission ? 1 : 0;
   });
-  builder.Info(kVolumeGauges[3]);
-  builder.Trouble(kVolumeGauges[4]);
-  builder.Build(kVolumeGauges[5]);
+  builder.Info(VolumeGauge("volume_info"));
+  builder.Trouble(VolumeGauge("trouble"));
+  builder.Build(VolumeGauge("build_info"));
   const auto scrubbed = [](const VolumeReading& reading) { return reading.scrub.has_value(); };
-  builder.Gauge(kVolumeGauges[6], scrubbed,
+  builder.Gauge(VolumeGauge("scrub_time_seconds"), scrubbed,
                 [](const VolumeReading& reading) { return Real(reading.scrub->ended); });
-  builder.Gauge(kVolumeGauges[7], scrubbed,
+  builder.Gauge(VolumeGauge("scrub_errors"), scrubbed,
                 [](const VolumeReading& reading) { return Real(reading.scrub->errors); });
   for (std::size_t i = 0; i < kZoneGaugeCount; ++i) {
     builder.Gauge(ZoneGauges()[i], &VolumeReading::readable,

@@ -80,7 +80,11 @@ VolumeReading ReadVolume(const DeviceUri& uri, const std::string& scrub_results)
   std::string shared_memory;
   Status status = ReadZones(uri, reading, shared_memory);
   if (status.ok() && !shared_memory.empty()) status = ReadCounters(shared_memory, reading);
-  if (status.ok() && !scrub_results.empty()) status = ReadScrub(scrub_results, reading);
+  // Also if the counters could not be read.
+  if (reading.readable && !scrub_results.empty()) {
+    Status scrub = ReadScrub(scrub_results, reading);
+    if (status.ok()) status = std::move(scrub);
+  }
   if (!status.ok()) reading.trouble = status.error();
   return reading;
 }

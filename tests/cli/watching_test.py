@@ -229,19 +229,26 @@ class Exporter(CliCase):
         device = f'device="emu:{self.image}"'
         os.chmod(self.dir, 0o755)
         os.chmod(self.image, 0o644)
+        results = os.path.join(self.dir, "results")
+        os.mkdir(results)
+        self.ok("scrub", f"--emu={self.image}", f"--results={results}")
         self.run_without_privileges()
         with self.mounted():
             refusal = self.zenfs("stats", f"--emu={self.image}")
             self.assertEqual((refusal.status, refusal.err.count("\n")), (1, 1), refusal.err)
             self.assertRegex(refusal.err, r": Permission denied; run this as user \d+, .* or as root\n$")
-            with self.exporter() as exporter:
+            with self.exporter(f"--emu={self.image}", f"--scrub-results={results}") as exporter:
                 for _ in range(3):
                     metrics = self.scrape()
+                    self.assertEqual(metrics[f"zenfs_scrub_errors{{{device}}}"], 0, "the volume can be read, and has been scrubbed")
                     self.assertEqual((metrics[f"zenfs_up{{{device}}}"], metrics[f"zenfs_denied{{{device}}}"]), (0, 1))
                     self.assertEqual(metrics[f"zenfs_readable{{{device}}}"], 1)
                 status, _, err = exporter.end()
                 self.assertEqual(status, 0)
                 self.assertRegex(err, r"^zenfs exporter: .*: Permission denied; run this as user \d+, .* or as root\n$")
+
+    def test_a_directory_of_results_that_is_missing_is_told_at_the_start(self):
+        self.fails("exporter", f"--emu={self.image}", f"--listen={self.address}", f"--scrub-results={self.dir}/none", saying="--scrub-results: ")
 
     def test_several_volumes(self):
         other = os.path.join(self.dir, "other.img")
