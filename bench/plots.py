@@ -1,9 +1,8 @@
 """Draws every plot of the benches and studies, with matplotlib, as SVG.
 
-A plot is a dict of plain values ("figure"), as bars(), stacks(), groups(), percentiles() and curves() take it; "order", if given, is the order
-of the names for their colours. Colours are those of Okabe and Ito,
-which colour-blind people can tell apart; hatches and markers tell them apart in print. The same figure gives the same bytes.
-A file carries its numbers in its metadata: numbers_of() returns them, and scripts/redraw-plots draws the file again.
+A plot is a dict of plain values ("figure"), as bars(), stacks(), groups(), percentiles() and curves() take it. "order", if a figure has it, is
+the order of the names for their colours (not in curves()). Colours are those of Okabe and Ito, which colour-blind people can tell apart;
+hatches and markers tell them apart in print. The same figure gives the same bytes. A file carries its numbers in its metadata: numbers_of() returns them, and scripts/redraw-plots draws the file again.
 """
 import io
 import json

@@ -17,7 +17,7 @@ constexpr std::string_view kSelector = R"({instance=~"$instance",device=~"$devic
 constexpr int kGridColumns = 24;  // of Grafana's grid
 constexpr int kPanelHeight = 8;
 
-// Operations beside each other in the table have a row of the dashboard. The first of each row:
+// A row of the dashboard: the operations of the table from the first one to that of the next row.
 struct Group {
   std::string_view title;
   Operation first;

@@ -1,4 +1,4 @@
-// The dashboard for Grafana, made from the tables of the metrics: a new metric is on it without more ado. Pure.
+// The dashboard for Grafana, made from the tables of the metrics: a new metric is on it at once. Pure.
 #pragma once
 
 #include "cli/json.h"

@@ -27,7 +27,7 @@ VolumeReading Reading(const std::string& device, bool up) {
   }
   metrics.CountBytes(Operation::kRead, 77);
   metrics.Set(Value::kEpoch, 9);
-  metrics.Set(Value::kWalWriteTime, 960'000);
+  metrics.Set(Value::kFrameWriteTime, 960'000);
   reading.metrics = *DecodeMetrics(metrics.page());
   return reading;
 }

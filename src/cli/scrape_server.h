@@ -32,7 +32,8 @@ class ScrapeServer {
   // Called by one of the server's threads at a time, whose stacks are too small for a mount. May throw.
   using Collect = std::function<std::vector<prometheus::MetricFamily>()>;
 
-  // Serves `collect` at /metrics, and a page with a link to it at /, until the object is destroyed, which waits for requests that are being served.
+  // Serves `collect` at /metrics, and a page with a link to it at /, until the object is destroyed, which waits for requests that
+  // are being served.
   // `address` is "A.B.C.D:PORT" or "[ADDRESS]:PORT". The server's threads inherit the caller's signal mask. Errors: kIo;
   // kBusy if the host refuses a thread. Then end the process soon: some threads may be left running.
   [[nodiscard]] static Result<std::unique_ptr<ScrapeServer>> Start(const std::string& address,

@@ -58,7 +58,8 @@ std::string Row(std::string_view name, const OperationInfo& info, const Operatio
 std::string LogSending(const MetricsSnapshot& metrics) {
   const bool appends = metrics[Value::kWalAppends] != 0;
   const std::array<std::string_view, 2> ways = {"writes", "zone append"};
-  const std::array<std::uint64_t, 2> times = {metrics[Value::kWalWriteTime], metrics[Value::kWalAppendTime]};
+  const std::array<std::uint64_t, 2> times = {metrics[Value::kFrameWriteTime],
+                                              metrics[Value::kFrameAppendTime]};
   const std::string out = fmt::format("\nlog frames are sent by {}", ways[appends ? 1 : 0]);
   if (times[0] == 0 || times[1] == 0) return out + "\n";
   return out + fmt::format(": one takes {}, by {} {}\n", ShortDuration(times[appends ? 1 : 0]),
@@ -90,9 +91,10 @@ std::string StatsTable(const StatsView& view) {
     const double value = InUnit(info, view.metrics.values[i]);
     std::string_view name = info.name;
     name.remove_suffix(std::string_view("_total").size());
-    std::string shown = info.unit == "bytes"    ? ShortBytes(value / view.interval_seconds.value_or(1))
-                        : view.interval_seconds ? fmt::format("{:.1f}", value / *view.interval_seconds)
-                        : info.per_unit > 1     ? fmt::format("{:.3f}", value)
+    const double rate = value / view.interval_seconds.value_or(1);
+    std::string shown = info.unit == "bytes"    ? ShortBytes(rate)
+                        : info.per_unit > 1     ? fmt::format("{:.3f}", rate)
+                        : view.interval_seconds ? fmt::format("{:.1f}", rate)
                                                 : fmt::to_string(view.metrics.values[i]);
     if (view.interval_seconds) shown += "/s";
     out += fmt::format("{:<29}{:>14}\n", name, shown);

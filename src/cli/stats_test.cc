@@ -16,7 +16,7 @@ MetricsSnapshot Snapshot() {
   }
   metrics.CountError(Operation::kRead);
   metrics.RaiseTo(Value::kWalBytes, 3 << 20);
-  metrics.Set(Value::kWalWriteTime, 960'000);
+  metrics.Set(Value::kFrameWriteTime, 960'000);
   return *DecodeMetrics(metrics.page());
 }
 
@@ -53,11 +53,11 @@ TEST(StatsTable, SaysHowLogFramesAreSentAndWhy) {
   EXPECT_EQ(last_line(), "log frames are sent by writes\n");
   metrics.Set(Value::kWalAppends, 1);
   EXPECT_EQ(last_line(), "log frames are sent by zone append\n") << "as the option says";
-  metrics.Set(Value::kWalWriteTime, 960'000);
-  metrics.Set(Value::kWalAppendTime, 490'000);
+  metrics.Set(Value::kFrameWriteTime, 960'000);
+  metrics.Set(Value::kFrameAppendTime, 490'000);
   EXPECT_EQ(last_line(), "log frames are sent by zone append: one takes 490 us, by writes 960 us\n");
   metrics.Set(Value::kWalAppends, 0);
-  metrics.Set(Value::kWalAppendTime, 980'000);
+  metrics.Set(Value::kFrameAppendTime, 980'000);
   EXPECT_EQ(last_line(), "log frames are sent by writes: one takes 960 us, by zone append 980 us\n");
 }
 

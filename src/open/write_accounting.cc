@@ -17,8 +17,8 @@ void WriteAccounting::Publish() const {
   metrics_.RaiseTo(Value::kWalChoices, sending.changes);
   metrics_.RaiseTo(Value::kWalSyncBlocks, sources_.log.sync_area().blocks_written());
   metrics_.Set(Value::kWalAppends, sending.appends ? 1 : 0);
-  metrics_.Set(Value::kWalWriteTime, static_cast<std::uint64_t>(sending.write.count()));
-  metrics_.Set(Value::kWalAppendTime, static_cast<std::uint64_t>(sending.append.count()));
+  metrics_.Set(Value::kFrameWriteTime, static_cast<std::uint64_t>(sending.write.count()));
+  metrics_.Set(Value::kFrameAppendTime, static_cast<std::uint64_t>(sending.append.count()));
 }
 
 WriteCounters WriteAccounting::Counters() const {

@@ -110,7 +110,8 @@ class MountedVolume final : public Volume {
 
  private:
   const std::shared_ptr<WriterMount> mount_;
-  // What the device said when it was first asked. RocksDB 11.8 asks before each read.
+  // What the device said when it was first asked: RocksDB 11.8 asks before each read. If the process had no descriptor left for a
+  // ring at that moment, reads end before they return until the next mount.
   mutable std::atomic<std::optional<bool>> starts_reads_{std::nullopt};
 };
 
