@@ -40,6 +40,11 @@ class Tables:
     def ratio(self, phase, candidate, figure_name):
         return ratio(self.samples(phase, candidate), self.samples(phase, BASE), figure_name)
 
+    def beside_base(self, phase, candidate, figure_name):
+        """The ratio, to stand behind a figure; nothing for the first candidate."""
+        of_base = self.ratio(phase, candidate, figure_name)
+        return f" ({of_base:.2f})" if candidate != BASE and of_base is not None else ""
+
     def cell(self, phase, candidate, text):
         """`text` of what was measured; otherwise why there is nothing."""
         if self.samples(phase, candidate):
@@ -63,19 +68,15 @@ class Tables:
     def figures(self, title, figure_name, text_of, wanted=lambda _: True):
         """The figure of each candidate, and behind it the ratio."""
         def text(phase, name):
-            value, of_base = self.median(phase, name, figure_name), self.ratio(phase, name, figure_name)
-            if value is None:
-                return "–"
-            return text_of(value) + (f" ({of_base:.2f})" if name != BASE and of_base is not None else "")
+            value = self.median(phase, name, figure_name)
+            return "–" if value is None else text_of(value) + self.beside_base(phase, name, figure_name)
 
         return self.rows_of(title, text, wanted)
 
     def written(self):
         def text(phase, name):
             zoned, regular = (self.median(phase, name, f"{drive}_written") / MEGABYTE for drive in ("zoned", "regular"))
-            of_base = self.ratio(phase, name, "written")
-            return (f"{zoned:,.1f}" + (f" + {regular:,.1f}" if regular >= 0.05 else "") +
-                    (f" ({of_base:.2f})" if name != BASE and of_base is not None else ""))
+            return f"{zoned:,.1f}" + (f" + {regular:,.1f}" if regular >= 0.05 else "") + self.beside_base(phase, name, "written")
 
         return self.rows_of("MB written to the zoned drive + to the regular one", text)
 
@@ -84,9 +85,8 @@ class Tables:
             value, of_crc = self.median(phase, name, "cpu_us_per_op"), self.median(phase, name, "crc_us_per_op")
             if value is None:
                 return "–"
-            of_base = self.ratio(phase, name, "cpu_us_per_op")
             return (show.micros(value) + (f", {show.micros(of_crc)} CRC" if of_crc and of_crc >= value / 100 else "") +
-                    (f" ({of_base:.2f})" if name != BASE and of_base is not None else ""))
+                    self.beside_base(phase, name, "cpu_us_per_op"))
 
         return self.rows_of("CPU time of the guest for an operation, and of that emulated CRC-32C instructions", text)
 
