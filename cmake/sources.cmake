@@ -26,6 +26,7 @@ set(ZENFS_SOURCES_base
   base/short_bytes.cc
   base/size_text.cc
   base/status.cc
+  base/text_file.cc
   base/thread.cc
   base/unique_fd.cc
   base/uuid.cc
@@ -49,6 +50,7 @@ set(ZENFS_TESTS_base
   base/shared_memory_test.cc
   base/short_bytes_test.cc
   base/status_test.cc
+  base/text_file_test.cc
   base/thread_test.cc
   base/uuid_test.cc
   base/sentences_test.cc

@@ -1,22 +1,18 @@
 #include "discovery/known_devices.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <set>
 
 #include "backends/block/block_device.h"
 #include "backends/zonefs/zonefs_mount.h"
 #include "base/environment.h"
-#include "base/unique_fd.h"
+#include "base/text_file.h"
 
 namespace zenfs {
 
@@ -30,9 +26,6 @@ bool IsPrefix(std::string_view part) {
   if (part.starts_with("//")) part.remove_prefix(2);
   return std::ranges::find(kPrefixes, part) != kPrefixes.end();
 }
-
-constexpr std::size_t kFileBytesMax = 1 << 20;
-const dev_t kNullDevice = makedev(1, 3);  // /dev/null
 
 // In an absolute path, a ':' is part of the path.
 Result<DeviceUri> ParseListed(const std::string& text) {
@@ -77,33 +70,6 @@ std::string Trimmed(std::string_view line) {
   return std::string(line.substr(begin, line.find_last_not_of(kSpace) - begin + 1));
 }
 
-Result<std::string> ReadText(const std::string& path) {
-  struct stat st{};
-  if (::stat(path.c_str(), &st) != 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
-  if (S_ISDIR(st.st_mode))
-    return Fail(Code::kIsADirectory, path + ": a list of devices is a file, not a directory");
-  if (S_ISCHR(st.st_mode) && st.st_rdev == kNullDevice) return "";  // a user's way to have no list
-  // Do not wait for a terminal or a pipe. One may replace the file after the check, so the open
-  // uses O_NONBLOCK.
-  if (!S_ISREG(st.st_mode))
-    return Fail(Code::kInvalidArgument,
-                path + ": a list of devices is a regular file, not a device or a pipe");
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid()) return FailErrno(errno, fmt::format("{}: the list of devices", path));
-  std::string text(kFileBytesMax + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t n = ::read(fd.get(), text.data() + size, text.size() - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return FailErrno(errno, fmt::format("{}: the list of devices", path));
-    if (n == 0) break;
-    size += static_cast<std::size_t>(n);
-  }
-  text.resize(size);
-  if (text.size() <= kFileBytesMax) return text;
-  return Fail(Code::kInvalidArgument, fmt::format("{}: too long for a list of devices", path));
-}
-
 void ReadVariable(const std::string& list, ListedDevices& listed) {
   for (const std::string& text : SplitDeviceList(list)) {
     if (auto uri = ParseListed(text)) {
@@ -115,9 +81,9 @@ void ReadVariable(const std::string& list, ListedDevices& listed) {
 }
 
 void ReadFile(const std::string& path, ListedDevices& listed) {
-  const Result<std::string> text = ReadText(path);
-  if (!text) return listed.problems.push_back(text.error());
-  std::string_view rest = *text;
+  const Result<TextFile> file = ReadTextFile(path, "list of devices");
+  if (!file) return listed.problems.push_back(file.error());
+  std::string_view rest = file->text;
   for (unsigned number = 1; !rest.empty(); ++number) {
     const std::string line = Trimmed(rest.substr(0, rest.find('\n')));
     rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
@@ -136,9 +102,7 @@ ListPlaces ListPlaces::OfEnvironment() {
   ListPlaces places{.variable = std::string(EnvironmentVariable("ZENFS_DEVICES")),
                     .file = std::string(EnvironmentVariable("ZENFS_DEVICES_FILE"))};
   if (!places.file.empty()) return places;
-  std::string config(EnvironmentVariable("XDG_CONFIG_HOME"));
-  const std::string home(EnvironmentVariable("HOME"));
-  if (config.empty() && !home.empty()) config = home + "/.config";
+  const std::string config = UserConfigDirectory();
   std::error_code ignored;  // an unreadable directory has no list
   for (const std::string& path :
        {config.empty() ? "" : config + "/zenfs/devices", std::string("/etc/zenfs/devices")}) {
