@@ -6,6 +6,7 @@ set(ZENFS_SOURCES_cli
   cli/check.cc
   cli/command_line.cc
   cli/completion.cc
+  cli/configuration.cc
   cli/console.cc
   cli/dashboard.cc
   cli/device_option.cc
@@ -43,6 +44,7 @@ set(ZENFS_SOURCES_cli
   cli/transfer_console.cc
   cli/verbs.cc
   cli/volume_poll.cc
+  cli/volumes.cc
   cli/watch.cc
   cli/zone_drawing.cc
   cli/zones.cc
@@ -50,6 +52,7 @@ set(ZENFS_SOURCES_cli
 set(ZENFS_TESTS_cli
   cli/advise_test.cc
   cli/command_line_test.cc
+  cli/configuration_test.cc
   cli/dashboard_test.cc
   cli/devices_test.cc
   cli/elf_file_test.cc

@@ -1,6 +1,7 @@
 // Files of append buffers in shared memory, and their state by the metadata of this host's devices.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "base/counted.h"
 #include "base/shared_memory.h"
 #include "base/short_bytes.h"
+#include "cli/configuration.h"
 #include "cli/console.h"
 #include "cli/device_option.h"
 #include "cli/flags.h"
@@ -292,7 +294,9 @@ class BuffersAction : public Action {
       return Fail(Code::kNotFound, fmt::format("--dir={}: not a directory, or not accessible", directory));
     }
     if (paths_.empty()) {
-      return FindSharedBuffers(directories_.empty() ? SharedMemoryDirectories() : directories_);
+      if (!directories_.empty()) return FindSharedBuffers(directories_);
+      ZENFS_ASSIGN_OR_RETURN(const std::vector<std::string> usual, UsualDirectories());
+      return FindSharedBuffers(usual);
     }
     FoundBuffers found;
     for (const std::string& path : paths_) {
@@ -301,6 +305,17 @@ class BuffersAction : public Action {
       if (problem && problem->code() == Code::kNotFound) return Fail(*problem);
     }
     return found;
+  }
+
+  static Result<std::vector<std::string>> UsualDirectories() {
+    std::vector<std::string> directories = SharedMemoryDirectories();
+    ZENFS_ASSIGN_OR_RETURN(const Configuration configuration, ReadConfiguration());
+    const auto& configured = configuration.flush_directory;
+    if (configured && configured->value.starts_with('/') &&
+        std::ranges::find(directories, configured->value) == directories.end()) {
+      directories.push_back(configured->value);
+    }
+    return directories;
   }
 
   // OK if the named file may be removed, otherwise the reason why not.

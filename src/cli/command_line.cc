@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
-#include "backends/device_uri.h"
 #include "base/caught.h"
+#include "cli/device_option.h"
 
 namespace zenfs {
 namespace {
@@ -127,29 +125,17 @@ std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error
 
 constexpr std::string_view kOldGarbageCollection = "--enable-gc";  // a flag of the older ZenFS's mkfs
 
-// The flag for a word that names a device; empty if none of it does, or if the verb takes no device or has one.
-std::string DeviceFlagFor(const CLI::App& app, const std::string& word) {
-  if (app.get_option_no_throw("--emu") == nullptr) return {};
-  for (const char* const flag : {"--zbd", "--nvme", "--zonefs", "--emu", "--uri"}) {
-    const CLI::Option* const option = app.get_option_no_throw(flag);
-    if (option != nullptr && option->count() > 0) return {};
-  }
-  if (word.starts_with("zenfs://")) return "--uri=" + word;
-  if (ParseDeviceUri(word)) return "--uri=zenfs://" + word;
-  std::error_code error;
-  const std::filesystem::file_type type = std::filesystem::status(word, error).type();
-  const bool is_missing = type == std::filesystem::file_type::not_found;
-  if (type == std::filesystem::file_type::block || (is_missing && word.starts_with("/dev/")))
-    return "--zbd=" + word;
-  if (type == std::filesystem::file_type::regular || (is_missing && word.ends_with(".img")))
-    return "--emu=" + word;
-  return {};
+bool HasDevice(const CLI::App& app) {
+  return std::ranges::any_of(app.get_options({}), [](const CLI::Option* option) {
+    return option->get_group().starts_with("Device") && option->count() > 0;
+  });
 }
 
 // For an unknown flag, or one word too many. `shown`: the word as it was typed.
 std::string DescribeExtraWord(const CLI::App& app, const std::string& shown) {
   if (!shown.starts_with("-")) {
-    const std::string flag = DeviceFlagFor(app, shown);
+    const bool wants_device = app.get_option_no_throw("--volume") != nullptr && !HasDevice(app);
+    const std::string flag = wants_device ? DeviceFlagFor(shown) : "";
     return flag.empty() ? fmt::format("'{}' is one word too many", shown)
                         : fmt::format("a device needs a flag: {}", flag);
   }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/device_uri.h"
@@ -29,6 +30,9 @@ struct NamedDevice {
 // The same for the device alone, whatever is on it. `uri` is resolved.
 [[nodiscard]] Result<NamedDevice> OpenSingleDevice(const DeviceUri& uri, OpenMode mode);
 
+// The flag for a word that looks like a device: "--emu=a.img"; empty if it looks like none.
+[[nodiscard]] std::string DeviceFlagFor(const std::string& word);
+
 class DeviceOption {
  public:
   enum Use {
@@ -36,15 +40,21 @@ class DeviceOption {
     kMany,      // one or more: each flag may be repeated
     kOneWrite,  // exactly one, to be mounted read-write: also adds --discard-unsynced
   };
+  enum Words {
+    kVolume,    // a word of the verb is the name of a volume
+    kOwnWords,  // the verb has other words: only --volume names a volume
+  };
 
-  // Adds --zbd, --zonefs, --emu and --uri. `app` keeps references to this object.
-  explicit DeviceOption(CLI::App& app, Use use = kOne);
+  // Adds --volume, --zbd, --nvme, --zonefs, --emu and --uri, and the word VOLUME. `app` keeps references to this object.
+  explicit DeviceOption(CLI::App& app, Use use = kOne, Words words = kVolume);
 
-  // The device of the flags. Errors: kInvalidArgument unless exactly one was given.
-  [[nodiscard]] Result<DeviceUri> Uri() const;
-  // With kMany: all devices of the flags. Errors: as Uri, but several are allowed.
-  [[nodiscard]] Result<std::vector<DeviceUri>> Uris() const;
-  // Errors: those of Uri and OpenNamedDevice.
+  // The device of the flags or of the word. If none is given and `mode` is kReadOnly, the default volume of the configuration:
+  // nothing is ever written to a device that the user did not name. Errors: kInvalidArgument unless exactly one was given; those of
+  // the configuration (cli/configuration.h).
+  [[nodiscard]] Result<DeviceUri> Uri(OpenMode mode) const;
+  // With kMany: all devices of the flags and words. Errors: as Uri, but several are allowed.
+  [[nodiscard]] Result<std::vector<DeviceUri>> Uris(OpenMode mode) const;
+  // To write, takes the configuration's flush_dir if the URI has none. Errors: those of Uri and OpenNamedDevice.
   [[nodiscard]] Result<NamedDevice> Open(OpenMode mode) const;
   // Opens the device and mounts the volume: kReadOnly takes no lock and changes nothing. Prints the notices of the mount
   // (damage, lost data, flushed bytes that may be missing) to standard error, one line each. Errors: those of Open, such as
@@ -60,8 +70,14 @@ class DeviceOption {
   void PrintNotices(std::span<const std::string> notices, Console& console) const;
   [[nodiscard]] Result<std::shared_ptr<Volume>> MountNamed(NamedDevice named, Console& console) const;
 
+  // The devices that were typed: a flag, or "" for a word, and its value.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> Given() const;
+  [[nodiscard]] Result<DeviceUri> Default(OpenMode mode) const;
+
   const CLI::App& app_;
   const Use use_;
+  std::vector<std::string> words_;
+  std::vector<std::string> volume_;
   std::vector<std::string> zbd_;
   std::vector<std::string> nvme_;
   std::vector<std::string> zonefs_;

@@ -329,7 +329,7 @@ class FileChanges {
 
 class DoctorAction : public Action {
  public:
-  explicit DoctorAction(CLI::App& app) : device_(app) {
+  explicit DoctorAction(CLI::App& app) : device_(app, DeviceOption::kOne, DeviceOption::kOwnWords) {
     app.add_option("program", words_,
                    "The program to look at, and its arguments; those that begin with - after --")
         ->type_name("PROGRAM");
@@ -424,7 +424,7 @@ class DoctorAction : public Action {
     if (words_.empty())
       return Fail(Code::kInvalidArgument,
                   "--run needs a program: zenfs doctor --run --emu=PATH -- PROGRAM ARGUMENTS");
-    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, device_.Uri());
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, device_.Uri(OpenMode::kExclusive));
     FileChanges in_volume;
     ZENFS_RETURN_IF_ERROR(VisitVolume(console, in_volume.Before()));
     std::error_code error;

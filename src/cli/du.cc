@@ -114,7 +114,7 @@ class UsageTree {
 
 class DuAction : public Action {
  public:
-  explicit DuAction(CLI::App& app) : device_(app) {
+  explicit DuAction(CLI::App& app) : device_(app, DeviceOption::kOne, DeviceOption::kOwnWords) {
     app.add_option("path", path_, "The directory, or one file (default: the root)")->type_name("VOLUME-PATH");
     app.add_flag("-s,--summarize", summarize_, "Print only the sum");
     AddJson(app, json_);

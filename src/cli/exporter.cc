@@ -13,6 +13,7 @@
 #include "base/host_directory.h"
 #include "base/mutex.h"
 #include "base/unique_fd.h"
+#include "cli/configuration.h"
 #include "cli/dashboard.h"
 #include "cli/device_option.h"
 #include "cli/number.h"
@@ -34,12 +35,19 @@ struct Address {
   std::string port;
 };
 
-Result<Address> ParseListen(const std::string& text) {
+// HOST:PORT, and who says so: "--listen", or the place in a file.
+struct ListenText {
+  std::string origin;
+  std::string value;
+};
+
+Result<Address> ParseListen(const ListenText& listen) {
+  const std::string& text = listen.value;
   const std::size_t colon = text.rfind(':');
   const auto port = ParseCount(colon == std::string::npos ? text : text.substr(colon + 1), 1, 65535);
   if (colon == 0 || colon == std::string::npos || !port) {
     return Fail(Code::kInvalidArgument,
-                fmt::format("--listen: '{}' is not HOST:PORT, as in {}", text, kDefaultListen));
+                fmt::format("{}: '{}' is not HOST:PORT, as in {}", listen.origin, text, kDefaultListen));
   }
   Address address{text.substr(0, colon), fmt::to_string(*port)};
   if (address.host.starts_with('[') && address.host.ends_with(']')) {
@@ -50,27 +58,28 @@ Result<Address> ParseListen(const std::string& text) {
 
 // Listens on the address for a moment, because the server does not report why it can't. Returns the
 // numeric address, the only form that the server accepts.
-Result<std::string> TryListen(const std::string& text) {
-  ZENFS_ASSIGN_OR_RETURN(const Address address, ParseListen(text));
+Result<std::string> TryListen(const ListenText& listen) {
+  ZENFS_ASSIGN_OR_RETURN(const Address address, ParseListen(listen));
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   if (const int error = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found); error != 0) {
-    return Fail(Code::kInvalidArgument, fmt::format("--listen: {}: {}", address.host, gai_strerror(error)));
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: {}: {}", listen.origin, address.host, gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, freeaddrinfo);
   const UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   if (fd.get() < 0 || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-      bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), 1) != 0) {
-    return Fail(ErrnoError(errno, fmt::format("can't listen on {}", text))
+      bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(fd.get(), 1) != 0) {
+    return Fail(ErrnoError(errno, fmt::format("can't listen on {}", listen.value))
                     .Advise("choose another address with --listen=HOST:PORT"));
   }
   char numeric[NI_MAXHOST] = {};
   if (getnameinfo(found->ai_addr, found->ai_addrlen, numeric, sizeof(numeric), nullptr, 0, NI_NUMERICHOST) !=
       0) {
-    return FailErrno(errno, fmt::format("--listen: {}", text));
+    return FailErrno(errno, fmt::format("{}: {}", listen.origin, listen.value));
   }
   return fmt::format(found->ai_family == AF_INET6 ? fmt::runtime("[{}]:{}") : fmt::runtime("{}:{}"), numeric,
                      address.port);
@@ -139,9 +148,10 @@ class VolumeCollector {
 class ExporterAction : public Action {
  public:
   explicit ExporterAction(CLI::App& app) : device_(app, DeviceOption::kMany) {
-    app.add_option("--listen", listen_, "Where to listen")
-        ->type_name("HOST:PORT")
-        ->default_str(kDefaultListen);
+    listen_flag_ = app.add_option("--listen", listen_.value,
+                                  "Where to listen (default: exporter.listen of the configuration)")
+                       ->type_name("HOST:PORT")
+                       ->default_str(kDefaultListen);
     app.add_option("--timeout", timeout_, "How long a scrape waits for a volume")
         ->type_name("SECONDS")
         ->default_str(kDefaultTimeout);
@@ -156,12 +166,16 @@ class ExporterAction : public Action {
       console.PrintJson(Dashboard());
       return 0;
     }
-    ZENFS_ASSIGN_OR_RETURN(const std::vector<DeviceUri> uris, device_.Uris());
+    ZENFS_ASSIGN_OR_RETURN(const std::vector<DeviceUri> uris, device_.Uris(OpenMode::kReadOnly));
     const auto timeout = ParseSeconds(timeout_, kTimeoutMin, kTimeoutMax);
     if (!timeout) return Fail(timeout.error().With("--timeout"));
     if (!scrub_results_.empty()) {
       const auto directory = HostDirectory::Open(scrub_results_);
       if (!directory) return Fail(directory.error().With("--scrub-results"));
+    }
+    if (listen_flag_->empty()) {
+      ZENFS_ASSIGN_OR_RETURN(const Configuration configuration, ReadConfiguration());
+      if (const auto& configured = configuration.listen) listen_ = {configured->Place(), configured->value};
     }
     ZENFS_ASSIGN_OR_RETURN(const std::string address, TryListen(listen_));
     sigset_t ends;  // blocked before the server's threads start, which inherit the mask
@@ -184,7 +198,8 @@ class ExporterAction : public Action {
 
  private:
   DeviceOption device_;
-  std::string listen_ = kDefaultListen;
+  CLI::Option* listen_flag_ = nullptr;
+  ListenText listen_{"--listen", kDefaultListen};
   std::string timeout_ = kDefaultTimeout;
   std::string scrub_results_;
   bool dashboard_ = false;

@@ -88,7 +88,7 @@ class FoundPaths {
 
 class FindAction : public Action {
  public:
-  explicit FindAction(CLI::App& app) : device_(app) {
+  explicit FindAction(CLI::App& app) : device_(app, DeviceOption::kOne, DeviceOption::kOwnWords) {
     app.add_option("path", path_, "The directory, or one file (default: the root)")->type_name("VOLUME-PATH");
     app.add_option("--name", conditions_.glob, "Only names that match the pattern, such as '*.sst'")
         ->type_name("GLOB");

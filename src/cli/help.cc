@@ -22,8 +22,9 @@ std::string OverallHelp() {
       "Verbs:\n";
   for (const Verb& verb : Verbs()) out += fmt::format("  {:<{}}  {}\n", verb.name, width, verb.summary);
   out +=
-      "\nA device is named by exactly one of --zbd=NAME, --nvme=NAME, --zonefs=MOUNT, --emu=PATH and "
-      "--uri=URI.\n"
+      "\nA device is named by exactly one of --volume=VOLUME, --zbd=NAME, --nvme=NAME, --zonefs=MOUNT, "
+      "--emu=PATH and --uri=URI.\n"
+      "If none is given, verbs that read use the default volume of the configuration.\n"
       "In the names of flags '-' and '_' are the same. 'zenfs VERB --help' shows the flags of a verb.\n";
   return out;
 }
@@ -127,7 +128,9 @@ std::string DeviceSection() {
       if (flag.group.starts_with("Device")) out += EntryOf(flag);
     }
     if (!out.empty()) {
-      return ".SH DEVICES\nA verb that works on a file system takes one of these:\n" + out;
+      return ".SH DEVICES\nA verb that works on a file system takes one of these.\n"
+             "If none is given, a verb that only reads uses\nthe default volume of the configuration.\n" +
+             out;
     }
   }
   return {};
@@ -163,7 +166,14 @@ std::string ManPage() {
       ".TP\n\\fBZENFS_DEVICES\\fR\nEmulated devices to look at: paths separated by colons.\n"
       ".TP\n\\fBZENFS_DEVICES_FILE\\fR\nA list of devices, used instead of the files below.\n"
       ".SH FILES\n.TP\n\\fI$XDG_CONFIG_HOME/zenfs/devices\\fR, \\fI/etc/zenfs/devices\\fR\n"
-      "Devices to look at, one per line; only the first existing file is used.\n";
+      "Devices to look at, one per line; only the first existing file is used.\n"
+      ".TP\n\\fI$XDG_CONFIG_HOME/zenfs/zenfs.conf\\fR, \\fI/etc/zenfs/zenfs.conf\\fR\n"
+      "Names of volumes and defaults, in TOML;\neach key is taken from the first file that has it:\n"
+      "\\fBdefault_volume\\fR, the volume of verbs that only read;\n"
+      "\\fBflush_dir\\fR, the directory for append buffers;\n"
+      "\\fBexporter.listen\\fR, where the exporter listens;\n"
+      "\\fBvolumes.NAME\\fR, the URI of a volume.\n"
+      "Without \\fBXDG_CONFIG_HOME\\fR, the user\\(aqs file is\n\\fI~/.config/zenfs/zenfs.conf\\fR.\n";
   return out;
 }
 

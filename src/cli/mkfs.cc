@@ -119,7 +119,7 @@ class MkfsAction : public Action {
             fmt::format("--uuid: '{}' is not of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", uuid_));
       }
     }
-    ZENFS_ASSIGN_OR_RETURN(const DeviceUri named_by, device_.Uri());
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri named_by, device_.Uri(OpenMode::kExclusive));
     ZENFS_ASSIGN_OR_RETURN(ResolvedUri uri, ResolveUri(named_by));
     ZENFS_ASSIGN_OR_RETURN(const std::optional<DeviceUri> log_uri, LogDeviceOf(uri.uri));
     ZENFS_ASSIGN_OR_RETURN(const FormatReport report, Format(uri, log_uri, console));

@@ -54,7 +54,7 @@ class DeleteAction : public Action {
 
 class MkdirAction : public Action {
  public:
-  explicit MkdirAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
+  explicit MkdirAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite, DeviceOption::kOwnWords) {
     app.add_option("path", path_, "The directory")->required()->type_name("VOLUME-PATH");
     app.add_flag("--parents", parents_, "Also make missing parents; an existing directory is no error");
   }

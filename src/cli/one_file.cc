@@ -31,7 +31,7 @@ Status Copy(const std::string& verb, Console& console, const std::function<Statu
 // Prints nothing but the bytes: an error of a file does not keep the others from being printed.
 class CatAction : public Action {
  public:
-  explicit CatAction(CLI::App& app) : device_(app) {
+  explicit CatAction(CLI::App& app) : device_(app, DeviceOption::kOne, DeviceOption::kOwnWords) {
     app.add_option("path", paths_, "The files")->required()->expected(-1)->type_name("VOLUME-PATH");
   }
 
@@ -67,7 +67,7 @@ class CatAction : public Action {
 
 class GetAction : public Action {
  public:
-  explicit GetAction(CLI::App& app) : device_(app) {
+  explicit GetAction(CLI::App& app) : device_(app, DeviceOption::kOne, DeviceOption::kOwnWords) {
     app.add_option("path", options_.path, "The file")->required()->type_name("VOLUME-PATH");
     app.add_option("local", options_.local,
                    "Its copy on the host, or the directory for it (default: the working directory)")
@@ -103,7 +103,7 @@ class GetAction : public Action {
 
 class PutAction : public Action {
  public:
-  explicit PutAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite) {
+  explicit PutAction(CLI::App& app) : device_(app, DeviceOption::kOneWrite, DeviceOption::kOwnWords) {
     app.add_option("local", options_.local, "The file on the host")->required()->type_name("PATH");
     app.add_option("path", options_.path, "Its copy in the volume, or the directory for it")
         ->required()

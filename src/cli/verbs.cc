@@ -11,6 +11,7 @@ std::span<const Verb> Verbs() {
       {"find", "Find files and directories by name, type, size or age", MakeFind},
       {"du", "Show how much the files of each directory use", MakeDu},
       {"ls-uuid", "List all file systems: uuid and device", MakeLsUuid},
+      {"volumes", "List the volumes that configuration files name", MakeVolumes},
       {"df", "Show how the space is used", MakeDf},
       {"fs-info", "Show the superblock and settings of a file system", MakeFsInfo},
       {"advise", "Print the RocksDB options that suit a device, with reasons", MakeAdvise},

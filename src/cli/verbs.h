@@ -46,6 +46,7 @@ std::unique_ptr<Action> MakeList(CLI::App& app);
 std::unique_ptr<Action> MakeFind(CLI::App& app);
 std::unique_ptr<Action> MakeDu(CLI::App& app);
 std::unique_ptr<Action> MakeLsUuid(CLI::App& app);
+std::unique_ptr<Action> MakeVolumes(CLI::App& app);
 std::unique_ptr<Action> MakeDf(CLI::App& app);
 std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
 std::unique_ptr<Action> MakeAdvise(CLI::App& app);

@@ -59,6 +59,7 @@ class CliCase(unittest.TestCase):
         self.dir = tempfile.mkdtemp(prefix="zenfs-cli-")
         self.addCleanup(shutil.rmtree, self.dir)
         self.image = os.path.join(self.dir, "device.img")
+        self.configuration = os.path.join(self.dir, "configuration")  # of a user without files, unless a test writes some
         self.program = ZENFS
         self.identity = {}
 
@@ -71,7 +72,7 @@ class CliCase(unittest.TestCase):
     # --- running ---
     def zenfs(self, *words, **environment):
         env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "ZENFS_DEVICES")}
-        env |= {"TZ": "UTC", "LC_ALL": "C", "ZENFS_DEVICES_FILE": "/dev/null"} | environment
+        env |= {"TZ": "UTC", "LC_ALL": "C", "ZENFS_DEVICES_FILE": "/dev/null", "XDG_CONFIG_HOME": self.configuration} | environment
         return Outcome(subprocess.run([self.program, *words], capture_output=True, text=True, errors="replace", env=env,
                                       stdin=subprocess.DEVNULL, timeout=120, **self.identity))
 

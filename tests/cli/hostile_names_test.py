@@ -37,7 +37,7 @@ class HostileNames(CliCase):
     def run_verb(self, *words, status=0):
         self.verbs.add(b" ".join(words[:2] if words[0] == b"emu" else words[:1]).decode(errors="replace"))
         done = subprocess.run([ZENFS.encode(), *words], capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
-                              env={"ZENFS_DEVICES_FILE": "/dev/null", "TZ": "UTC", "LC_ALL": "C.UTF-8"})
+                              env={"ZENFS_DEVICES_FILE": "/dev/null", "XDG_CONFIG_HOME": self.place + b"/configuration", "TZ": "UTC", "LC_ALL": "C.UTF-8"})
         for output in (done.stdout, done.stderr):
             text = output.decode()  # is UTF-8
             found = FORBIDDEN.search(text)
@@ -55,6 +55,16 @@ class HostileNames(CliCase):
 
     def run_json(self, *words):
         return json.loads(self.run_verb(*words, b"--json").stdout)
+
+    def configure(self, text):
+        os.makedirs(self.place + b"/configuration/zenfs", exist_ok=True)
+        with open(self.place + b"/configuration/zenfs/zenfs.conf", "wb") as file:
+            file.write(text)
+
+    @staticmethod
+    def escaped(name):
+        """As text of TOML, which has no other bytes than UTF-8."""
+        return "".join(f"\\U{ord(c):08x}" for c in name.decode(errors="ignore"))
 
     def test_no_verb_lets_a_name_reach_the_terminal(self):
         emu = self.emu
@@ -85,6 +95,14 @@ class HostileNames(CliCase):
         self.run_verb(b"get", emu, b"made" + ALL + b"/" + name, self.place)
         self.run_verb(b"cat", emu, b"made" + ALL, status=1)
         self.run_verb(b"rmdir", emu, b"--path=d" + ALL, b"--force")
+        self.configure(f'[volumes]\nhostile = "emu:/{self.escaped(ALL)}"\n'.encode())
+        self.run_verb(b"volumes")
+        self.run_json(b"volumes")
+        self.fails(b"df", b"hostile")
+        self.fails(b"df", ALL)
+        for text in (b"x = " + ALL, f'"{self.escaped(ALL)}" = "x"'.encode(), f'flush_dir = "{self.escaped(ALL)}"'.encode()):
+            self.configure(text)
+            self.fails(b"volumes")
         verbs = set(re.findall(r"^  ((?:emu )?[a-z-]+)  ", self.run_verb(b"help").stdout.decode(), re.M))
         self.assertEqual(verbs - self.verbs, {"stats", "exporter", "version", "completion"}, "verbs that this test leaves out")
 

@@ -84,7 +84,7 @@ class Usage(CliCase):
         self.make_device()
         self.fails("mkfs", self.image, saying=f"zenfs mkfs: a device needs a flag: --emu={self.image};")
         self.fails("df", "plausible.img", saying="a device needs a flag: --emu=plausible.img;")
-        self.fails("list", "/dev/null", saying="'/dev/null' is one word too many; see")
+        self.fails("list", "/dev/null", saying="no volume is named '/dev/null'")
         self.fails("df", f"--emu={self.image}", "second.img", saying="'second.img' is one word too many; see")
         self.fails("zones", "emu:a.img", saying="a device needs a flag: --uri=zenfs://emu:a.img;")
         self.fails("zones", "zenfs://emu:a.img", saying="a device needs a flag: --uri=zenfs://emu:a.img;")
