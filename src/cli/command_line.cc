@@ -324,6 +324,7 @@ namespace {
 VerbFlag::Names NamesOf(const VerbFlag& flag) {
   if (flag.value == "PATH" || flag.value == "FILE") return VerbFlag::Names::kFile;
   if (flag.value == "DIR" || flag.value == "MOUNT") return VerbFlag::Names::kDirectory;
+  if (flag.value == "VOLUME") return VerbFlag::Names::kVolume;
   return VerbFlag::Names::kNothing;
 }
 

@@ -50,9 +50,9 @@ struct FoundVerb {
 // A flag or positional of a verb as plain values, for the man page and the shell completions.
 struct VerbFlag {
   // The kind of name that a value is, for shell completion. Derived from the value's placeholder:
-  // FILE and PATH, or DIR and MOUNT. A VOLUME-PATH is inside the volume, where a shell can't
+  // FILE and PATH, DIR and MOUNT, or VOLUME. A VOLUME-PATH is inside the volume, where a shell can't
   // complete it.
-  enum class Names { kNothing, kFile, kDirectory };
+  enum class Names { kNothing, kFile, kDirectory, kVolume };
 
   std::vector<std::string> flags;  // "-h", "--help"; empty for a positional
   std::string positional;          // its name

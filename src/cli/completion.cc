@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -43,9 +44,13 @@ std::string CasesOfVerbs() {
   std::string cases;
   for (const Verb& verb : Verbs()) {
     const std::vector<VerbFlag> flags = FlagsOf(verb);
-    bool files = false;
-    for (const VerbFlag& flag : flags) files |= flag.flags.empty() && flag.names == VerbFlag::Names::kFile;
-    cases += fmt::format("    '{}') flags='{}' files={} ;;\n", verb.name, WordsOf(flags), files ? 1 : 0);
+    const auto has_word = [&](VerbFlag::Names names) {
+      return std::ranges::any_of(
+          flags, [&](const VerbFlag& flag) { return flag.flags.empty() && flag.names == names; });
+    };
+    cases +=
+        fmt::format("    '{}') flags='{}' files={} volumes={} ;;\n", verb.name, WordsOf(flags),
+                    has_word(VerbFlag::Names::kFile) ? 1 : 0, has_word(VerbFlag::Names::kVolume) ? 1 : 0);
   }
   return cases;
 }
@@ -78,9 +83,12 @@ std::string CasesOfFirstWords() {
   return cases;
 }
 
-constexpr std::string_view kScript = R"(# bash completion for zenfs, made by 'zenfs completion bash'
+constexpr std::string_view kScript = R"bash(# bash completion for zenfs, made by 'zenfs completion bash'
+_zenfs_volumes() {{
+  "${{COMP_WORDS[0]}}" volumes 2>/dev/null | cut -f1
+}}
 _zenfs() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} flag='' verb=${{COMP_WORDS[1]}} seconds='' flags='' files=0
+  local cur=${{COMP_WORDS[COMP_CWORD]}} flag='' verb=${{COMP_WORDS[1]}} seconds='' flags='' files=0 volumes=0
   COMPREPLY=()
   if [[ $cur == = ]]; then
     flag=${{COMP_WORDS[COMP_CWORD-1]}} cur=''
@@ -111,6 +119,9 @@ _zenfs() {{
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       return ;;
+    {volumes})
+      mapfile -t COMPREPLY < <(compgen -W "$(_zenfs_volumes)" -- "$cur")
+      return ;;
   esac
   if [[ $verb == help && $cur != -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '{verbs}' -- "$cur")
@@ -122,6 +133,7 @@ _zenfs() {{
   fi
   case $verb in
 {cases}  esac
+  [[ $volumes -eq 1 ]] && flags="$flags $(_zenfs_volumes)"
   if [[ $cur == -* || $files -eq 0 ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$cur")
     [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2>/dev/null
@@ -132,11 +144,12 @@ _zenfs() {{
   return 0
 }}
 complete -F _zenfs zenfs
-)";
+)bash";
 
 std::string Completion() {
   return fmt::format(kScript, fmt::arg("files", FlagsThatName(VerbFlag::Names::kFile)),
                      fmt::arg("directories", FlagsThatName(VerbFlag::Names::kDirectory)),
+                     fmt::arg("volumes", FlagsThatName(VerbFlag::Names::kVolume)),
                      fmt::arg("verbs", WordsAfter("")), fmt::arg("seconds", CasesOfFirstWords()),
                      fmt::arg("cases", CasesOfVerbs()));
 }
@@ -165,6 +178,7 @@ std::string_view ActionOf(VerbFlag::Names names) {
   switch (names) {
     case VerbFlag::Names::kFile: return "_files";
     case VerbFlag::Names::kDirectory: return "_files -/";
+    case VerbFlag::Names::kVolume: return "_zenfs_volumes";
     case VerbFlag::Names::kNothing: return " ";
   }
   return " ";
@@ -228,8 +242,13 @@ std::string VerbCases() {
 }
 
 std::string Completion() {
-  return fmt::format(R"(#compdef zenfs
+  return fmt::format(R"zsh(#compdef zenfs
 # zsh completion for zenfs, made by 'zenfs completion zsh'
+_zenfs_volumes() {{
+  local -a names
+  names=(${{(f)"$(_call_program volumes zenfs volumes 2>/dev/null | cut -f1)"}})
+  compadd -a names
+}}
 _zenfs() {{
   local -a verbs seconds
   local verb
@@ -261,7 +280,7 @@ if [[ $funcstack[1] == _zenfs ]]; then
 elif (( $+functions[compdef] )); then
   compdef _zenfs zenfs
 fi
-)",
+)zsh",
                      FirstWords(), SecondWords(), VerbCases());
 }
 
@@ -308,6 +327,7 @@ std::string FlagLine(const Verb& verb, const VerbFlag& flag) {
   switch (flag.names) {
     case VerbFlag::Names::kFile: line += " -F"; break;
     case VerbFlag::Names::kDirectory: line += " -f -a '(__fish_complete_directories)'"; break;
+    case VerbFlag::Names::kVolume: line += " -f -a '(__zenfs_volumes)'"; break;
     case VerbFlag::Names::kNothing: line += " -f"; break;
   }
   if (flag.flags.empty() && verb.name == "completion") line += " -a 'bash zsh fish'";
@@ -325,6 +345,10 @@ std::string Completion() {
       "  set -l words (commandline -opc)\n"
       "  set -l last (math (count $argv) + 1)\n"
       "  test (count $words) -ge $last; and test \"$words[2..$last]\" = \"$argv\"\n"
+      "end\n"
+      "function __zenfs_volumes # the names of volumes\n"
+      "  set -l words (commandline -opc)\n"
+      "  command -q $words[1]; and $words[1] volumes 2>/dev/null | string replace -r '\\t.*' ''\n"
       "end\n"
       "complete -c zenfs -f\n";
   out += VerbWords();

@@ -1,4 +1,4 @@
-// `zenfs volumes`: the volumes that configuration files name.
+// `zenfs volumes`: the volumes that configuration files name. Completions of shells use its output.
 #include <fmt/format.h>
 
 #include "cli/configuration.h"

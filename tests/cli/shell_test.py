@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 from cli_case import ZENFS, CliCase
 
@@ -68,6 +69,22 @@ class Shells(CliCase):
         self.assertEqual(self.bash("backup", "--path", "="), ["folder"])
         self.assertEqual(self.bash("list", "--path", "=", "dev"), [], "inside the volume, where bash can't look")
 
+    def test_bash_and_fish_offer_the_names_of_volumes(self):
+        os.makedirs(os.path.join(self.configuration, "zenfs"))
+        with open(os.path.join(self.configuration, "zenfs", "zenfs.conf"), "w", encoding="utf-8") as file:
+            file.write('[volumes]\nmain = "dev:a"\nmirror = "dev:b"\n')
+        os.mkdir(os.path.join(self.dir, "bin"))
+        os.symlink(ZENFS, os.path.join(self.dir, "bin", "zenfs"))
+        path = os.path.join(self.dir, "bin") + ":" + os.environ["PATH"]
+        with unittest.mock.patch.dict(os.environ, PATH=path, XDG_CONFIG_HOME=self.configuration):
+            needs("fish")
+            self.assertEqual(self.bash("df", "m"), ["main", "mirror"])
+            self.assertEqual(self.bash("df", "--volume", "=", "mi"), ["mirror"])
+            self.assertEqual(self.bash("du", "--volume", "="), ["main", "mirror"])
+            self.assertEqual(self.bash("du", "m"), [])
+            self.assertIn("mirror", self.fish("zenfs df "))
+            self.assertIn("--volume=mirror", self.fish("zenfs du --volume=m"))
+
     # --- the others ---
     def test_zsh_takes_its_script(self):
         needs("zsh")
@@ -75,19 +92,18 @@ class Shells(CliCase):
         out, err = run("zsh", "-f", "-c", 'autoload -U compinit; compinit -D; source "$0"; echo $_comps[zenfs]', self.script("zsh"))
         self.assertEqual((out, err), ("_zenfs\n", ""))
 
+    def fish(self, line):
+        """What fish would offer for the last word of `line`."""
+        out, err = run("fish", "--no-config", "-c", f'source {self.script("fish")}; complete -C "{line}"', cwd=self.dir,
+                       env=os.environ | {"HOME": self.dir})
+        self.assertEqual(err, "")
+        return sorted(line.split("\t")[0] for line in out.splitlines())
+
     def test_fish_offers_verbs_and_flags(self):
         needs("fish")
-        script = self.script("fish")
-
-        def offered(line):
-            out, err = run("fish", "--no-config", "-c", f'source {script}; complete -C "{line}"', cwd=self.dir,
-                           env=os.environ | {"HOME": self.dir})
-            self.assertEqual(err, "")
-            return sorted(line.split("\t")[0] for line in out.splitlines())
-
-        self.assertEqual(offered("zenfs "), self.firsts)
-        self.assertIn("create", offered("zenfs emu "))
-        self.assertEqual(set(offered("zenfs df --")), self.flags("df"))
+        self.assertEqual(self.fish("zenfs "), self.firsts)
+        self.assertIn("create", self.fish("zenfs emu "))
+        self.assertEqual({word.rstrip("=") for word in self.fish("zenfs df --")}, self.flags("df"))
 
     def test_unknown_shell(self):
         self.fails("completion", "tcsh", saying=["'tcsh'", "bash, zsh or fish"])
