@@ -46,6 +46,7 @@ function(zenfs_add_packaging)
   zenfs_add_package_files()
   zenfs_add_units()
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/prometheus/alerts.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/zenfs RENAME prometheus-alerts.yml)
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/config/zenfs.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/udev/60-zenfs.rules DESTINATION lib/udev/rules.d)
 endfunction()
 

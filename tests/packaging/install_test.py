@@ -56,6 +56,7 @@ class InstallTest(unittest.TestCase):
                      "lib/systemd/system/zenfs-scrub@.service", "lib/systemd/system/zenfs-scrub@.timer", "share/man/man8/zenfs.8",
                      "share/bash-completion/completions/zenfs", "share/zsh/site-functions/_zenfs",
                      "share/fish/vendor_completions.d/zenfs.fish",
+                     "share/doc/zenfs/examples/zenfs.conf",
                      "share/zenfs/grafana-dashboard.json", "share/zenfs/prometheus-alerts.yml"):
             self.assertIn(file, installed)
         self.assertFalse([file for file in installed if file.endswith(".a")], "layers are no product")
