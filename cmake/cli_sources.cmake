@@ -43,6 +43,7 @@ set(ZENFS_SOURCES_cli
   cli/table.cc
   cli/transfer_console.cc
   cli/verbs.cc
+  cli/volume_inodes.cc
   cli/volume_poll.cc
   cli/volumes.cc
   cli/watch.cc
@@ -64,6 +65,7 @@ set(ZENFS_TESTS_cli
   cli/scrape_server_test.cc
   cli/scrub_result_test.cc
   cli/stats_test.cc
+  cli/volume_inodes_test.cc
   cli/volume_poll_test.cc
   cli/zone_drawing_test.cc
 )
