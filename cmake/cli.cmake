@@ -9,10 +9,10 @@ function(zenfs_add_cli_core)
   target_compile_options(zenfs_cli_core PRIVATE ${ZENFS_CLI_FLAGS})
   target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(zenfs_cli_core SYSTEM PRIVATE ${ZENFS_TOMLPLUSPLUS})
-  target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}" FUSE_USE_VERSION=312)
   target_link_libraries(zenfs_cli_core
     PUBLIC zenfs_volume zenfs_backup zenfs_repair zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::core
-    PRIVATE civetweb::civetweb zenfs_flags)
+    PRIVATE civetweb::civetweb ${ZENFS_FUSE} zenfs_flags)
 endfunction()
 
 function(zenfs_add_cli)
@@ -66,7 +66,7 @@ function(zenfs_add_cli_tests)
     RUNNING_LIBRARY=$<TARGET_FILE:zenfs_running_library> RUNNING_PROGRAM=$<TARGET_FILE:zenfs_running_program>
     STATIC_PROGRAM=$<TARGET_FILE:zenfs_running_static>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
-          backup_test.py one_file_test.py tree_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
+          backup_test.py one_file_test.py mount_test.py tree_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
           buffers_test.py advise_test.py outputs_test.py configuration_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})

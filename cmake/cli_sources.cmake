@@ -23,6 +23,7 @@ set(ZENFS_SOURCES_cli
   cli/flags.cc
   cli/foreign_file.cc
   cli/fs_info.cc
+  cli/fuse_mount.cc
   cli/help.cc
   cli/interrupt.cc
   cli/json.cc
@@ -31,6 +32,7 @@ set(ZENFS_SOURCES_cli
   cli/main.cc
   cli/metrics_source.cc
   cli/mkfs.cc
+  cli/mount.cc
   cli/names.cc
   cli/number.cc
   cli/one_file.cc

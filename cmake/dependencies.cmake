@@ -12,6 +12,7 @@ if(ZENFS_CLI)
   find_package(prometheus-cpp REQUIRED)
   find_package(civetweb REQUIRED)
   find_path(ZENFS_TOMLPLUSPLUS toml++/toml.h REQUIRED)  # header only
+  find_library(ZENFS_FUSE fuse3 REQUIRED)
 endif()
 find_library(ZENFS_ISAL isal REQUIRED)
 find_library(ZENFS_URING uring REQUIRED)

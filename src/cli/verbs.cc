@@ -30,6 +30,7 @@ std::span<const Verb> Verbs() {
       {"cat", "Print the bytes of files", MakeCat},
       {"get", "Copy a file to the host, verified", MakeGet},
       {"put", "Copy a file of the host into a file system, verified and synced", MakePut},
+      {"mount", "Show the files in a directory of the host, read-only", MakeMount},
       {"link", "Give a file an additional name (hard link)", MakeLink},
       {"rename", "Rename a file or directory", MakeRename},
       {"delete", "Delete a file", MakeDelete},

@@ -62,6 +62,7 @@ std::unique_ptr<Action> MakeRestore(CLI::App& app);
 std::unique_ptr<Action> MakeCat(CLI::App& app);
 std::unique_ptr<Action> MakeGet(CLI::App& app);
 std::unique_ptr<Action> MakePut(CLI::App& app);
+std::unique_ptr<Action> MakeMount(CLI::App& app);
 std::unique_ptr<Action> MakeLink(CLI::App& app);
 std::unique_ptr<Action> MakeRename(CLI::App& app);
 std::unique_ptr<Action> MakeDelete(CLI::App& app);

@@ -94,6 +94,7 @@ class HostileNames(CliCase):
         self.run_verb(b"put", emu, self.source + b"/" + name, b"made" + ALL)
         self.run_verb(b"get", emu, b"made" + ALL + b"/" + name, self.place)
         self.run_verb(b"cat", emu, b"made" + ALL, status=1)
+        self.run_verb(b"mount", emu, self.device, status=1)
         self.run_verb(b"rmdir", emu, b"--path=d" + ALL, b"--force")
         self.configure(f'[volumes]\nhostile = "emu:/{self.escaped(ALL)}"\n'.encode())
         self.run_verb(b"volumes")
@@ -118,7 +119,7 @@ class HostileNames(CliCase):
         for words in ([b"list", emu, b"--path=" + none], [b"delete", emu, b"--path=" + none], [b"rmdir", emu, b"--path=" + none],
                       [b"link", emu, b"--src-file=" + none, b"--dest-file=x"], [b"rename", emu, b"--src-file=" + none, b"--dest-file=x"],
                       [b"delete", emu, b"--path=d" + ALL], [b"mkdir", emu, b"d" + ALL], [b"cat", emu, none], [b"cat", emu, b"d" + ALL],
-                      [b"get", emu, none], [b"get", emu, b"d" + ALL], [b"get", emu, NAMES[0], none + b"/x"], [b"put", emu, none, b"x"],
+                      [b"mount", emu, none], [b"mount", b"--emu=" + none, self.place], [b"get", emu, none], [b"get", emu, b"d" + ALL], [b"get", emu, NAMES[0], none + b"/x"], [b"put", emu, none, b"x"],
                       [b"put", emu, self.source, b"x"], [b"put", emu, self.source + b"/" + NAMES[0], none + b"/x"], [b"rmdir", emu, b"--path=d" + ALL], [b"mkfs", emu],
                       [b"backup", emu, b"--path=/proc/" + none], [b"restore", emu, b"--path=" + self.place + none],
                       [b"list", b"--emu=" + none], [b"list", b"--uri=" + none], [b"list", b"--zbd=" + none], [b"list", b"--zonefs=" + none],
