@@ -217,7 +217,7 @@ Status Metalog::Checkpoint::Try() {
   const std::uint32_t others = log_.zones_.Others(keep);
   copies_ = std::min(copies_, std::max(others, 1u));
   if (others == 0) {
-    return Fail(Code::kNoSpace, "no metadata zone is left to write to (none of the others can be emptied)");
+    return Fail(log_.zones_.NoneLeft("none of the others can be emptied"));
   }
   ZENFS_RETURN_IF_ERROR(BeginInOldZone());
   GenerationWriter::Start start{.salt = RandomSeed(),

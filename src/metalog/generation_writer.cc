@@ -210,11 +210,7 @@ Status GenerationWriter::Send(std::uint64_t bytes) {
       ++good;
       continue;
     }
-    const Code code = copy.written.error().code();
-    const bool full = code == Code::kZoneFull;
-    // kBusy means that no slot is free; the zone itself is good.
-    if (code != Code::kBusy)
-      zones_.Distrust(copy.zone, full ? Metazones::Trust::kEndedEarly : Metazones::Trust::kBad);
+    zones_.WriteFailed(copy.zone, copy.written.error());
     if (!worst || worst->code() == Code::kBusy)
       worst =
           copy.written.error().With(fmt::format("metadata zone {} at byte {}", copy.zone.value, position_));

@@ -106,6 +106,21 @@ void Metazones::Distrust(ZoneId zone, Trust trust) {
   trust_[zone] = std::max(trust_[zone], trust);
 }
 
+void Metazones::WriteFailed(ZoneId zone, const Error& error) {
+  if (error.code() == Code::kBusy) return;
+  if (error.code() == Code::kZoneFull) return Distrust(zone, Trust::kEndedEarly);
+  Distrust(zone, Trust::kBad);
+  MutexLock lock(mutex_);
+  write_error_ = error;
+}
+
+Error Metazones::NoneLeft(std::string_view why) const {
+  std::string text = fmt::format("no metadata zone is left to write to ({})", why);
+  MutexLock lock(mutex_);
+  if (write_error_) text += fmt::format("; the last write failed: {}", write_error_->ToString());
+  return Error(Code::kNoSpace, std::move(text));
+}
+
 std::uint32_t Metazones::usable() const {
   MutexLock lock(mutex_);
   const auto lost = std::ranges::count_if(trust_, [this](const auto& entry) REQUIRES(mutex_) {
@@ -271,7 +286,7 @@ Result<Metazones::Target> Metazones::Take(const Choice& choice) {
                    : capacity.error().ToString();
     if (capacity) Distrust(zone, Trust::kBad);
   }
-  return Fail(Code::kNoSpace, fmt::format("no metadata zone is left to write to ({})", why));
+  return Fail(NoneLeft(why));
 }
 
 }  // namespace zenfs

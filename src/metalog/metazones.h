@@ -22,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/mutex.h"
@@ -63,6 +64,10 @@ class Metazones {
   Metazones(ZonedDevice& device, const Superblock& superblock, const std::vector<ZoneId>& added = {});
 
   void Distrust(ZoneId zone, Trust trust) EXCLUDES(mutex_);
+  // Distrusts a zone because of the error of a write. kBusy means that no slot is free; the zone itself is good.
+  void WriteFailed(ZoneId zone, const Error& error) EXCLUDES(mutex_);
+  // kNoSpace, with the reason why no zone is left, and with the error of the last write that failed.
+  [[nodiscard]] Error NoneLeft(std::string_view why) const EXCLUDES(mutex_);
   // Number of zones that a mount would have: those of the superblock and the added ones that can be written.
   std::uint32_t usable() const EXCLUDES(mutex_);
   // Number of zones in which a generation may begin: those of the superblock that can be written and are not in `keep`.
@@ -144,6 +149,7 @@ class Metazones {
   std::set<ZoneId> added_ GUARDED_BY(mutex_);
   std::set<ZoneId> retired_ GUARDED_BY(mutex_);
   std::set<ZoneId> superseded_ GUARDED_BY(mutex_);
+  std::optional<Error> write_error_ GUARDED_BY(mutex_);  // of the last zone that it cost
 };
 
 }  // namespace zenfs

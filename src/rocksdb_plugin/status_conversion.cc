@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "base/printable.h"
 
 namespace zenfs {
@@ -17,6 +19,11 @@ IOStatus LostData(IOStatus status) {
   status.SetDataLoss(true);
   status.SetScope(IOStatus::kIOErrorScopeFile);
   return status;
+}
+
+// The host of an emulated device is full.
+bool IsFullHost(const Error& error) {
+  return error.code() == Code::kIo && (error.os_errno() == ENOSPC || error.os_errno() == EDQUOT);
 }
 
 std::string TextOf(const Error& error) { return Printable(error.ToString()); }
@@ -54,6 +61,7 @@ IOStatus ToIOStatus(const Error& error, std::string_view doing, std::string_view
 
 IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path) {
   if (error.code() != Code::kIo && error.code() != Code::kBusy) return ToIOStatus(error, doing, path);
+  if (IsFullHost(error)) return Retryable(IOStatus::NoSpace(WhileDoing(doing, path), TextOf(error)));
   return Retryable(IOStatus::IOError(WhileDoing(doing, path), TextOf(error)));
 }
 

@@ -36,7 +36,7 @@ namespace zenfs {
 // error, but its zone is given up, and another file uses another zone. RocksDB then treats the
 // error as one that DB::Resume may end; otherwise the database would have to be opened again. A
 // device that stayed busy is such an error, too: RocksDB ignores Busy, and would continue to write
-// a log whose last record is incomplete.
+// a log whose last record is incomplete. If the host of an emulated device is full, it is NoSpace.
 [[nodiscard]] IOStatus ToWriteStatus(const Error& error, std::string_view doing, std::string_view path);
 
 [[nodiscard]] inline IOStatus ToWriteStatus(const Status& status, std::string_view doing,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <new>
 #include <stdexcept>
 
@@ -86,6 +87,12 @@ TEST(StatusConversion, WriteThatFailedOnTheDeviceIsWorthRetryingElsewhere) {
   EXPECT_FALSE(convert(Code::kReadOnly).GetRetryable());
   EXPECT_FALSE(convert(Code::kUnknownOutcome).GetRetryable());
   EXPECT_TRUE(ToWriteStatus(Status(), "syncing", "/x").ok());
+}
+
+TEST(StatusConversion, FullHostBelowAnEmulatedDeviceIsNoSpace) {
+  EXPECT_TRUE(ToWriteStatus(Error(Code::kIo, "t", ENOSPC), "syncing", "/x").IsNoSpace());
+  EXPECT_TRUE(ToWriteStatus(Error(Code::kIo, "t", EDQUOT), "syncing", "/x").IsNoSpace());
+  EXPECT_FALSE(ToWriteStatus(Error(Code::kIo, "t", EIO), "syncing", "/x").IsNoSpace());
 }
 
 TEST(StatusConversion, ExceptionsBecomeStatuses) {

@@ -279,6 +279,8 @@ TEST_F(EmulatedFileTest, FailedHostWriteIsAnIoErrorAndKeepsTheWritePointer) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kIo);
   EXPECT_EQ(status.error().os_errno(), EFBIG);
+  EXPECT_NE(status.error().text().find(path + " at "), std::string::npos) << status.error().text();
+  EXPECT_NE(status.error().text().find("the host has no space for this emulated device"), std::string::npos);
   EXPECT_EQ(ReportOf(*device, ZoneId(1)).WrittenBytes(), 0u);
   EXPECT_TRUE(device->Write(DeviceOffset(4u << 20), Pattern(kBlock, 1).View()).ok());
 }

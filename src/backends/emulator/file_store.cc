@@ -29,6 +29,8 @@ constexpr std::size_t kDirectBytes = 64 << 10;    // smaller writes are faster t
 constexpr std::uint64_t kDirectAlignment = 4096;  // what hosts ask for; a larger one ends in EINVAL
 
 std::unexpected<Error> HostError(int os_errno, std::string text) {
+  if (os_errno == ENOSPC || os_errno == EDQUOT || os_errno == EFBIG)
+    text += ": the host has no space for this emulated device";
   return Fail(Code::kIo, std::move(text), os_errno);
 }
 

@@ -168,6 +168,7 @@ TEST_F(WriteFaultTest, WithoutAMetadataZoneTheVolumeIsReadOnlyAndReadable) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kReadOnly);
   EXPECT_THAT(refused.error().text(), HasSubstr("unmount, check the device, and mount again"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("; the last write failed: "));
   EXPECT_EQ(volume_->health().error().code(), Code::kReadOnly);
   EXPECT_EQ(CodeOf(volume_->Unlink("a.sst")), Code::kReadOnly);
   EXPECT_EQ(CodeOf(volume_->Create("b.sst")), Code::kReadOnly);

@@ -102,8 +102,8 @@ MUTATIONS = (
     Mutation("failed-commit-goes-on", "a commit of unknown outcome is fenced", "src/metalog/group_commit.cc",
              "    Fence(written.error());", "    Refuse(written.error());\n    log_.queue_.EndLead();",
              # It goes on behind whatever the zone took.
-             Piece("src/metalog/generation_writer.cc", "    const bool full = code == Code::kZoneFull;",
-                   "    const bool full = code == Code::kZoneFull;\n"
+             Piece("src/metalog/generation_writer.cc", "    zones_.WriteFailed(copy.zone, copy.written.error());",
+                   "    zones_.WriteFailed(copy.zone, copy.written.error());\n"
                    "    if (const auto now = device_.Report(zone(), 1)) position_ = now->front().WrittenBytes();")),
     Mutation("live-log-zone-released", "a log zone is released only when no frame in it is live",
              "src/wal/log_zones.cc", "if (zone.state != State::kClosed || zone.live.device_bytes != 0 || zone.releasing) continue;",
