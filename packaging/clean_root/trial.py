@@ -53,6 +53,18 @@ left=$(find / -xdev -name '*zenfs*' -not -path '/trial/*' -not -path '/proc/*' -
 if dpkg-query -W 'zenfs*' 'libzenfs*' 2>/dev/null | grep -q .; then fail 'dpkg still knows packages'; fi
 """
 
+# As the page's examples run it, with a volume for files in /data.
+IMAGE_SCRIPT = """
+mkdir /data
+cd /data
+[ ! -e /packages ] && [ ! -e /var/lib/apt/lists ]
+zenfs help >/dev/null
+zenfs emu create device.img
+zenfs mkfs --emu=device.img
+LD_PRELOAD=libzenfs.so db_bench --fs_uri=zenfs://emu:device.img --benchmarks=fillseq --num=1000
+zenfs check --emu=device.img
+"""
+
 
 def readme_commands():
     """The block that people type, without the line that makes a build folder's programs known."""
@@ -60,6 +72,12 @@ def readme_commands():
     if not block:
         raise ToolError("README.md has no block of commands")
     return "\n".join(line for line in block[1].splitlines() if not line.startswith("export "))
+
+
+def container_commands():
+    """The lines RUN of the file that container engines build an image from."""
+    return [line.removeprefix("RUN ") for line in (ROOT / "packaging" / "container" / "Containerfile").read_text().splitlines()
+            if line.startswith("RUN ")]
 
 
 def older(deb, folder):
@@ -75,8 +93,18 @@ def older(deb, folder):
     return found
 
 
+def try_image(suite, debs, log, screen):
+    """What an engine would do, in a root of its own: the image has nothing but what its lines install."""
+    screen.working(f"trying the image for containers in a clean root of {suite}")
+    root = Root(suite)
+    for deb in debs:
+        root.copy_in(deb, "/packages")
+    root.run("\n".join(["export DEBIAN_FRONTEND=noninteractive", *container_commands(), IMAGE_SCRIPT]), log)
+
+
 def run(suite, debs, log, screen):
     debs = [deb for deb in debs if "-dbgsym" not in deb.name]
+    try_image(suite, [deb for deb in debs if "-dev" not in deb.name], log.with_name("image.log"), screen)
     screen.working(f"trying the packages in a clean root of {suite}")
     root = Root(suite)
     with tempfile.TemporaryDirectory(prefix="zenfs-trial-") as work:
@@ -91,4 +119,4 @@ def run(suite, debs, log, screen):
         root.copy_in(ROOT / "tests" / "packaging" / "consumer", "/trial")
         script = SCRIPT.replace("README_COMMANDS", readme_commands()).replace("OLDER", OLDER).replace("NEWER", newer.pop())
         root.run(script, log)
-    screen.line(f"{suite}: installed, used, upgraded, removed and purged")
+    screen.line(f"{suite}: installed, used, upgraded, removed and purged; the commands of the image for containers run")
