@@ -37,7 +37,7 @@ class ReadmeTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("ZenFS file system created.", done.stdout)
             self.assertRegex(done.stdout, r"fillrandom +: ")
-            self.assertEqual(len(re.findall(r"^0x[0-9A-F]+ : 0x", done.stdout, re.M)), 3, "three keys of ldb")
+            self.assertEqual(len(re.findall(r"^0x[0-9A-F]+ (?::|==>) 0x", done.stdout, re.M)), 3, "three keys of ldb")
             self.assertRegex(done.stdout, r"\d+ +\w+ \d+ \d+ [\d:]+ +CURRENT")
             self.assertNotRegex(done.stderr, "cannot be preloaded")
             used = int(re.search(r"^Used: (\d+) MB$", done.stdout, re.M).group(1))
