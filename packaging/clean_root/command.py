@@ -17,7 +17,11 @@ BUILD = """
 cd /build/zenfs
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q -y build-dep .
-DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -b -uc -us
+# The headers of the RocksDB inside MariaDB are in no package, only in its source.
+ZENFS_MARIADB=$(BUILD_ROOT=/build/sdk scripts/rocksdb-sdk 6.29.5-mariadb)
+ZENFS_MARIADB_VERSION=$(apt-cache show --no-all-versions mariadb-plugin-rocksdb | sed -n 's/^Version: //p')
+export ZENFS_MARIADB ZENFS_MARIADB_VERSION
+DEB_BUILD_OPTIONS=nocheck DEB_BUILD_PROFILES=pkg.zenfs.myrocks dpkg-buildpackage -b -uc -us
 cd ..
 runuser -u nobody -- lintian --fail-on error,warning --info zenfs_*.changes
 mkdir /packages
@@ -48,7 +52,7 @@ def build(suite, out, screen):
     with tempfile.TemporaryDirectory(prefix="zenfs-packages-") as work:
         archive, packages = pathlib.Path(work) / "tree.tar", pathlib.Path(work) / "packages.tar"
         sources.write(archive)
-        root = Root(suite, ["build-essential", "lintian"])
+        root = Root(suite, ["build-essential", "lintian", "python3"])
         root.unpack_in(archive, "/build/zenfs")
         root.copy_out("/packages", packages)
         root.run(BUILD, out / "build.log")
