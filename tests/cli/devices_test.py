@@ -34,7 +34,7 @@ class Devices(CliCase):
         self.make_volume()
         device, = self.ok_json("devices", f"--emu={self.image}")["devices"]
         self.assertIsNone(device["in_use_by"])
-        with self.mounted() as volume, self.unchanged():
+        with self.mounted() as volume:
             user = f"process {volume.process.pid} (volume_tool)"
             self.assertIn(f"ZenFS {UUID} (test), in use by {user}", self.ok("devices", f"--emu={self.image}"))
             device, = self.ok_json("devices", f"--emu={self.image}")["devices"]
