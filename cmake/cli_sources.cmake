@@ -42,6 +42,7 @@ set(ZENFS_SOURCES_cli
   cli/scrub.cc
   cli/scrub_result.cc
   cli/stats.cc
+  cli/styled_text.cc
   cli/table.cc
   cli/transfer_console.cc
   cli/verbs.cc
@@ -68,6 +69,7 @@ set(ZENFS_TESTS_cli
   cli/scrub_result_test.cc
   cli/stats_test.cc
   cli/volume_inodes_test.cc
+  cli/styled_text_test.cc
   cli/volume_poll_test.cc
   cli/zone_drawing_test.cc
 )

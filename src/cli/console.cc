@@ -53,16 +53,18 @@ Console::Console(std::FILE* out, std::FILE* err)
       terminal_(Terminal::Of(fileno(out))),
       error_terminal_(Terminal::Of(fileno(err))) {}
 
-void Console::Print(std::string_view text) { PrintStyled(PrintableLines(text)); }
+void Console::Print(std::string_view text) { Write(PrintableLines(text)); }
+
+void Console::Print(const StyledText& text) { Write(terminal_.colour ? text.WithSequences() : text.plain()); }
 
 bool Console::PrintBytes(std::string_view bytes) {
-  PrintStyled(bytes);
+  Write(bytes);
   return write_errno_ == 0;
 }
 
-void Console::PrintStyled(std::string_view text) {
+void Console::Write(std::string_view bytes) {
   EndProgress();
-  if (std::fwrite(text.data(), 1, text.size(), out_) != text.size() && write_errno_ == 0)
+  if (std::fwrite(bytes.data(), 1, bytes.size(), out_) != bytes.size() && write_errno_ == 0)
     write_errno_ = errno;
 }
 

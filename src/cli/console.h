@@ -12,6 +12,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/json.h"
+#include "cli/styled_text.h"
 
 namespace zenfs {
 
@@ -32,15 +33,14 @@ class Console {
   Console(std::FILE* out, std::FILE* err);
 
   void Print(std::string_view text);  // no line end added
-  void PrintJson(const Json& json);   // indented, with a line end
+  // The styles are shown on a terminal with colours only.
+  void Print(const StyledText& text);
+  void PrintJson(const Json& json);  // indented, with a line end
   void PrintError(std::string_view line);
   // The line "VERB: note: TEXT" on standard error.
   void PrintNote(std::string_view verb, std::string_view text);
   // Prints bytes as they are, for a program that reads them. Returns false if this or an earlier output failed.
   bool PrintBytes(std::string_view bytes);
-  // Prints without escaping. Only for text with the command's own terminal sequences and no foreign
-  // text.
-  void PrintStyled(std::string_view text);
 
   // Prints one line that overwrites itself; nothing if standard error is not a terminal. `of` 0:
   // unknown.
@@ -57,6 +57,8 @@ class Console {
   const Terminal& terminal() const { return terminal_; }
 
  private:
+  void Write(std::string_view bytes);  // as they are
+
   std::FILE* out_;
   std::FILE* err_;
   Terminal terminal_;

@@ -178,11 +178,12 @@ class StatsAction : public Action {
   Result<MetricsSnapshot> Read() const { return ReadSharedMetrics(path_, page_.empty()); }
 
   // JSON: one object per line.
-  Result<std::string> Interval() {
+  Result<StyledText> Interval() {
     ZENFS_ASSIGN_OR_RETURN(const MetricsSnapshot now, Read());
     const StatsView view = intervals_.Next(now);
-    if (json_) return JsonText(StatsJson(view), -1) + "\n";
-    return HeadLine(name_, now) + StatsTable(view);
+    StyledText text;
+    text.Add(json_ ? JsonText(StatsJson(view), -1) + "\n" : HeadLine(name_, now) + StatsTable(view));
+    return text;
   }
 
   DeviceOption device_;

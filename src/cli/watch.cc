@@ -36,16 +36,16 @@ WatchOption::WatchOption(CLI::App& app) {
 }
 
 Status WatchOption::Run(Console& console, std::string_view between,
-                        const std::function<Result<std::string>()>& draw) const {
+                        const std::function<Result<StyledText>()>& draw) const {
   const bool in_place = console.terminal().is_terminal;
   SteadyTime next = SteadyNow();
   for (bool first = true;; first = false) {
-    ZENFS_ASSIGN_OR_RETURN(const std::string text, draw());
+    ZENFS_ASSIGN_OR_RETURN(const StyledText text, draw());
     if (in_place) {
-      console.PrintStyled((first ? "\033[2J" : "") + InPlace(text));
+      console.PrintBytes((first ? "\033[2J" : "") + InPlace(text.WithSequences()));
     } else {
       if (!first) console.Print(between);
-      console.PrintStyled(text);
+      console.Print(text);
     }
     ZENFS_RETURN_IF_ERROR(console.Flush());
     next += interval_;

@@ -18,11 +18,10 @@ class WatchOption {
 
   bool given() const { return option_->count() > 0; }
 
-  // Prints the results of `draw` without escaping (Console::PrintStyled), until `draw` or the
-  // output fails, and returns that error. On a terminal each output replaces the previous one;
-  // otherwise each is followed by `between`.
+  // Prints the results of `draw` until `draw` or the output fails, and returns that error. On a terminal each output replaces the
+  // previous one; otherwise each is followed by `between`.
   [[nodiscard]] Status Run(Console& console, std::string_view between,
-                           const std::function<Result<std::string>()>& draw) const;
+                           const std::function<Result<StyledText>()>& draw) const;
 
  private:
   CLI::Option* option_;

@@ -40,11 +40,11 @@ constexpr std::size_t kZoneContentCount = 12;
 static_assert(static_cast<std::size_t>(ZoneContent::kLog) == kLifetimeCount);
 
 struct ZoneInk {
-  char letter;              // for plain output, for print, and for people who can't tell the colours apart
-  std::string_view colour;  // for terminals, SGR parameters
-  std::string_view light;   // for SVG, on a light background
-  std::string_view dark;    // for SVG, on a dark background
-  std::string_view text;    // for SVG, of a letter on either colour; empty: as other text
+  char letter;             // for plain output, for print, and for people who can't tell the colours apart
+  std::int8_t colour;      // for terminals
+  std::string_view light;  // for SVG, on a light background
+  std::string_view dark;   // for SVG, on a dark background
+  std::string_view text;   // for SVG, of a letter on either colour; empty: as other text
   std::string_view meaning;
 };
 
@@ -53,18 +53,18 @@ struct ZoneInk {
 constexpr std::string_view kBlack = "#10151c";
 constexpr std::string_view kWhite = "#ffffff";
 constexpr std::array<ZoneInk, kZoneContentCount> kInks = {{
-    {'o', "37", "#009e73", "#009e73", kWhite, "no lifetime given"},
-    {'n', "36", "#cc79a7", "#cc79a7", kBlack, "lifetime none"},
-    {'s', "31", "#f0e442", "#f0e442", kBlack, "short"},
-    {'m', "33", "#e69f00", "#e69f00", kBlack, "medium"},
-    {'l', "32", "#d55e00", "#d55e00", kBlack, "long"},
-    {'e', "34", "#6b2100", "#a03c14", kWhite, "extreme"},
-    {'W', "96", "#56b4e9", "#56b4e9", kBlack, "log frames"},
-    {'M', "35", "#0072b2", "#0072b2", kWhite, "metadata"},
-    {'-', "90", "#d3d8de", "#48525f", "", "dead bytes"},
-    {'.', "90", "#f4f6f8", "#222a35", "", "not written"},
-    {'c', "90", "#737c88", "#737c88", kWhite, "conventional, not used"},
-    {'x', "91", "#1c2430", "#e6ebf2", "#ff7b72", "unusable"},
+    {'o', 7, "#009e73", "#009e73", kWhite, "no lifetime given"},
+    {'n', 6, "#cc79a7", "#cc79a7", kBlack, "lifetime none"},
+    {'s', 1, "#f0e442", "#f0e442", kBlack, "short"},
+    {'m', 3, "#e69f00", "#e69f00", kBlack, "medium"},
+    {'l', 2, "#d55e00", "#d55e00", kBlack, "long"},
+    {'e', 4, "#6b2100", "#a03c14", kWhite, "extreme"},
+    {'W', 14, "#56b4e9", "#56b4e9", kBlack, "log frames"},
+    {'M', 5, "#0072b2", "#0072b2", kWhite, "metadata"},
+    {'-', 8, "#d3d8de", "#48525f", "", "dead bytes"},
+    {'.', 8, "#f4f6f8", "#222a35", "", "not written"},
+    {'c', 8, "#737c88", "#737c88", kWhite, "conventional, not used"},
+    {'x', 9, "#1c2430", "#e6ebf2", "#ff7b72", "unusable"},
 }};
 
 const ZoneInk& InkOf(ZoneContent content) { return kInks[static_cast<std::size_t>(content)]; }
@@ -140,7 +140,7 @@ class Artist {
  public:
   Artist(std::span<const ZoneStatus> zones, const Terminal& terminal) : zones_(zones), terminal_(terminal) {}
 
-  std::string Draw() {
+  StyledText Draw() {
     number_width_ = fmt::to_string(zones_.empty() ? 0 : zones_.back().id.value).size();
     const std::size_t cell = number_width_ + kBarWidth + 5;  // "12 F[--------] "
     const std::size_t per_row = std::max<std::size_t>(1, (Columns() + 1) / cell);
@@ -161,14 +161,12 @@ class Artist {
     used_.insert(content);
     const ZoneInk& ink = InkOf(content);
     if (!terminal_.colour) {
-      out_.append(width, ink.letter);
+      out_.Add(std::string(width, ink.letter));
       return;
     }
     // Live data by letters on a coloured ground: colours alone are not enough for everybody.
-    const bool reversed = content < ZoneContent::kDead;
-    out_ += fmt::format("\033[{}{}m", reversed ? "7;" : "", ink.colour);
-    for (std::size_t i = 0; i < width; ++i) out_ += Glyph(content);
-    out_ += "\033[0m";
+    const Style style{.colour = ink.colour, .reversed = content < ZoneContent::kDead};
+    for (std::size_t i = 0; i < width; ++i) out_.Add(Glyph(content), style);
   }
 
   std::string_view Glyph(ZoneContent content) const {
@@ -180,10 +178,10 @@ class Artist {
   void DrawBars(std::size_t per_row) {
     for (std::size_t i = 0; i < zones_.size(); ++i) {
       const ZoneStatus& zone = zones_[i];
-      out_ += fmt::format("{:>{}} {}[", zone.id.value, number_width_, PhaseLetter(zone.phase));
+      out_.Add(fmt::format("{:>{}} {}[", zone.id.value, number_width_, PhaseLetter(zone.phase)));
       for (const Segment& segment : Segments(zone)) Paint(segment.content, segment.width);
       const bool ends_row = (i + 1) % per_row == 0 || i + 1 == zones_.size();
-      out_ += ends_row ? "]\n" : "] ";
+      out_.Add(ends_row ? "]\n" : "] ");
     }
     bars_ = true;
   }
@@ -192,12 +190,12 @@ class Artist {
   void DrawDense() {
     const std::size_t per_row = std::max<std::size_t>(1, Columns() - number_width_ - 1);
     for (std::size_t i = 0; i < zones_.size(); ++i) {
-      if (i % per_row == 0) out_ += fmt::format("{:>{}} ", zones_[i].id.value, number_width_);
+      if (i % per_row == 0) out_.Add(fmt::format("{:>{}} ", zones_[i].id.value, number_width_));
       const auto segments = Segments(zones_[i]);
       const auto shown =
           std::find_if(segments.begin(), segments.end(), [](const Segment& s) { return s.width > 0; });
       Paint(shown->content, 1);
-      if ((i + 1) % per_row == 0 || i + 1 == zones_.size()) out_ += "\n";
+      if ((i + 1) % per_row == 0 || i + 1 == zones_.size()) out_.Add("\n");
     }
   }
 
@@ -206,24 +204,24 @@ class Artist {
   void AddWord(std::string_view plain_prefix, std::optional<ZoneContent> content, std::string_view text) {
     const std::size_t width = plain_prefix.size() + (content ? 2 : 0) + text.size();
     if (line_width_ > 0 && line_width_ + 3 + width > Columns()) {
-      out_ += "\n";
+      out_.Add("\n");
       line_width_ = 0;
     }
-    if (line_width_ > 0) out_ += "   ";
+    if (line_width_ > 0) out_.Add("   ");
     line_width_ += width + (line_width_ > 0 ? 3 : 0);
-    out_ += plain_prefix;
+    out_.Add(plain_prefix);
     if (content) {
       Paint(*content, 1);
-      out_ += " ";
+      out_.Add(" ");
     }
-    out_ += text;
+    out_.Add(text);
   }
 
   void DrawLegend() {
-    out_ += "\n";
+    out_.Add("\n");
     const std::set<ZoneContent> used = used_;
     for (const ZoneContent content : used) AddWord("", content, InkOf(content).meaning);
-    out_ += "\n";
+    out_.Add("\n");
     line_width_ = 0;
     if (bars_) AddPhases();
   }
@@ -237,12 +235,12 @@ class Artist {
       const std::string prefix = letter == ' ' ? std::string() : std::string{letter, ' '};
       AddWord(prefix, std::nullopt, fmt::format("{}: {}", PhaseName(phase), count));
     }
-    out_ += "\n";
+    out_.Add("\n");
   }
 
   std::span<const ZoneStatus> zones_;
   const Terminal terminal_;
-  std::string out_;
+  StyledText out_;
   std::set<ZoneContent> used_;
   std::size_t number_width_ = 1;
   std::size_t line_width_ = 0;
@@ -251,7 +249,7 @@ class Artist {
 
 }  // namespace
 
-std::string DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal) {
+StyledText DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal) {
   return Artist(zones, terminal).Draw();
 }
 

@@ -7,13 +7,14 @@
 #include <string_view>
 
 #include "cli/console.h"
+#include "cli/styled_text.h"
 #include "zone/zone_manager.h"
 
 namespace zenfs {
 
 // For a terminal or a plain file. Each zone is a bar: the live part first, then dead bytes, then the unwritten part. If there are too
 // many zones, each is one character. No line is longer than terminal.columns. Ends with a legend of the signs used.
-[[nodiscard]] std::string DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal);
+[[nodiscard]] StyledText DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal);
 
 // Called with each part of the image, in order: a million zones have an image of 30 MB.
 using SvgSink = std::function<void(std::string_view part)>;

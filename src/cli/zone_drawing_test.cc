@@ -44,7 +44,7 @@ TEST(DrawZones, ShowsFillLiveShareAndLifetime) {
                                          Zone(4, ZonePhase::kEmpty, 0, 0),
                                          Zone(5, ZonePhase::kUnusable, 0, 0),
                                          Zone(6, ZonePhase::kConventional, 0, 0)};
-  const std::string picture = DrawZones(zones, Plain(60));
+  const std::string picture = DrawZones(zones, Plain(60)).plain();
   EXPECT_EQ(picture.substr(0, picture.find("\n\n")),
             "0 M[MMMM....] 1 L[WW-.....] 2 F[mmmmm---] 3 A[sss.....]\n"
             "4  [........] 5 x[xxxxxxxx] 6 C[cccccccc]");
@@ -58,7 +58,7 @@ TEST(DrawZones, FitsTheTerminal) {
     zones.push_back(Zone(i, static_cast<ZonePhase>(i % 9), i % 9, i % 5));
   for (const std::size_t count : {1u, 64u, 400u, 3000u}) {
     for (const int columns : {40, 80, 133}) {
-      const std::string picture = DrawZones(std::span(zones).first(count), Plain(columns));
+      const std::string picture = DrawZones(std::span(zones).first(count), Plain(columns)).plain();
       EXPECT_LE(LongestLine(picture), static_cast<std::size_t>(columns)) << count << " zones";
     }
   }
@@ -67,19 +67,19 @@ TEST(DrawZones, FitsTheTerminal) {
 TEST(DrawZones, ADeadByteIsSeenAndALiveOneToo) {
   ZoneStatus zone = Zone(0, ZonePhase::kFull, 8, 8, Lifetime::kLong);
   zone.live = zone.written - 4096;
-  EXPECT_TRUE(DrawZones(std::span(&zone, 1), Plain(80)).starts_with("0 F[lllllll-]"));
+  EXPECT_TRUE(DrawZones(std::span(&zone, 1), Plain(80)).plain().starts_with("0 F[lllllll-]"));
   zone.live = 4096;
-  EXPECT_TRUE(DrawZones(std::span(&zone, 1), Plain(80)).starts_with("0 F[l-------]"));
+  EXPECT_TRUE(DrawZones(std::span(&zone, 1), Plain(80)).plain().starts_with("0 F[l-------]"));
 }
 
 TEST(DrawZones, PlainOutputHasNoEscapeSequences) {
   const std::vector<ZoneStatus> zones = {Zone(0, ZonePhase::kFull, 8, 4, Lifetime::kLong)};
-  EXPECT_EQ(DrawZones(zones, Plain(80)).find('\033'), std::string::npos);
+  EXPECT_EQ(DrawZones(zones, Plain(80)).WithSequences().find('\033'), std::string::npos);
   const Terminal coloured{.is_terminal = true, .colour = true, .utf8 = true, .columns = 80};
-  EXPECT_NE(DrawZones(zones, coloured).find("\033[7;32ml"), std::string::npos);
+  EXPECT_NE(DrawZones(zones, coloured).WithSequences().find("\033[7;32mllll\033[0m"), std::string::npos);
 }
 
-TEST(DrawZones, NoZonesIsNoCrash) { EXPECT_FALSE(DrawZones({}, Plain(80)).empty()); }
+TEST(DrawZones, NoZonesIsNoCrash) { EXPECT_FALSE(DrawZones({}, Plain(80)).plain().empty()); }
 
 std::size_t Count(const std::string& text, std::string_view what) {
   std::size_t count = 0;

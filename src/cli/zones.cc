@@ -83,17 +83,19 @@ class ZonesAction : public Action {
     } else if (json_) {
       PrintJson(volume->Zones(), console);
     } else {
-      console.PrintStyled(DrawZones(volume->Zones(), console.terminal()));
+      console.Print(DrawZones(volume->Zones(), console.terminal()));
     }
     return 0;
   }
 
  private:
-  Result<std::string> Picture(const Terminal& terminal) {
+  Result<StyledText> Picture(const Terminal& terminal) {
     // Without notices: a line for each picture would push it off the screen.
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
     ZENFS_ASSIGN_OR_RETURN(const auto volume, Volume::Mount(std::move(named.device), named.mount_options));
-    return DrawZones(volume->Zones(), terminal) + ReclaimRate(*volume);
+    StyledText picture = DrawZones(volume->Zones(), terminal);
+    picture.Add(ReclaimRate(*volume));
+    return picture;
   }
 
   // What the program that has the volume mounted for writing moves meanwhile; empty if there is none.
