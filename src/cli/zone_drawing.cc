@@ -108,7 +108,6 @@ constexpr std::array kPhasesInOrder = {ZonePhase::kMetadata, ZonePhase::kLog,   
                                        ZonePhase::kRetired,  ZonePhase::kConventional, ZonePhase::kUnusable};
 
 constexpr std::size_t kBarWidth = 8;
-constexpr std::size_t kMaxBarRows = 48;  // with more zones, each is one character
 
 struct Segment {
   ZoneContent content;
@@ -136,15 +135,36 @@ std::vector<Segment> Segments(const ZoneStatus& zone) {
           {ZoneContent::kUnwritten, kBarWidth - written}};
 }
 
+std::string_view GlyphOf(ZoneContent content, bool utf8) {
+  if (utf8 && content == ZoneContent::kDead) return "░";
+  if (utf8 && content == ZoneContent::kUnwritten) return "·";
+  return {&InkOf(content).letter, 1};
+}
+
+// `width` characters for `content`.
+StyledText Painted(ZoneContent content, std::size_t width, const Terminal& terminal) {
+  StyledText out;
+  const ZoneInk& ink = InkOf(content);
+  if (!terminal.colour) {
+    out.Add(std::string(width, ink.letter));
+    return out;
+  }
+  // Live data by letters on a coloured ground: colours alone are not enough for everybody.
+  const Style style{.colour = ink.colour, .reversed = content < ZoneContent::kDead};
+  for (std::size_t i = 0; i < width; ++i) out.Add(GlyphOf(content, terminal.utf8), style);
+  return out;
+}
+
 class Artist {
  public:
-  Artist(std::span<const ZoneStatus> zones, const Terminal& terminal) : zones_(zones), terminal_(terminal) {}
+  Artist(std::span<const ZoneStatus> zones, const Terminal& terminal, std::size_t max_bar_rows)
+      : zones_(zones), terminal_(terminal), max_bar_rows_(max_bar_rows) {}
 
   StyledText Draw() {
     number_width_ = fmt::to_string(zones_.empty() ? 0 : zones_.back().id.value).size();
     const std::size_t cell = number_width_ + kBarWidth + 5;  // "12 F[--------] "
     const std::size_t per_row = std::max<std::size_t>(1, (Columns() + 1) / cell);
-    if ((zones_.size() + per_row - 1) / per_row <= kMaxBarRows) {
+    if ((zones_.size() + per_row - 1) / per_row <= max_bar_rows_) {
       DrawBars(per_row);
     } else {
       DrawDense();
@@ -159,20 +179,7 @@ class Artist {
   void Paint(ZoneContent content, std::size_t width) {
     if (width == 0) return;
     used_.insert(content);
-    const ZoneInk& ink = InkOf(content);
-    if (!terminal_.colour) {
-      out_.Add(std::string(width, ink.letter));
-      return;
-    }
-    // Live data by letters on a coloured ground: colours alone are not enough for everybody.
-    const Style style{.colour = ink.colour, .reversed = content < ZoneContent::kDead};
-    for (std::size_t i = 0; i < width; ++i) out_.Add(Glyph(content), style);
-  }
-
-  std::string_view Glyph(ZoneContent content) const {
-    if (terminal_.utf8 && content == ZoneContent::kDead) return "░";
-    if (terminal_.utf8 && content == ZoneContent::kUnwritten) return "·";
-    return {&InkOf(content).letter, 1};
+    out_.Add(Painted(content, width, terminal_));
   }
 
   void DrawBars(std::size_t per_row) {
@@ -240,6 +247,7 @@ class Artist {
 
   std::span<const ZoneStatus> zones_;
   const Terminal terminal_;
+  const std::size_t max_bar_rows_;
   StyledText out_;
   std::set<ZoneContent> used_;
   std::size_t number_width_ = 1;
@@ -249,8 +257,56 @@ class Artist {
 
 }  // namespace
 
-StyledText DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal) {
-  return Artist(zones, terminal).Draw();
+StyledText DrawZones(std::span<const ZoneStatus> zones, const Terminal& terminal, std::size_t max_bar_rows) {
+  return Artist(zones, terminal, max_bar_rows).Draw();
+}
+
+namespace {
+
+std::string_view NameOfGroup(ZoneContent content) {
+  switch (content) {
+    case ZoneContent::kLog: return "log";
+    case ZoneContent::kMetadata: return "metadata";
+    case ZoneContent::kConventional: return "conventional";
+    case ZoneContent::kUnusable: return "unusable";
+    case ZoneContent::kUnwritten: return "empty";
+    default: return LifetimeName(static_cast<Lifetime>(content));
+  }
+}
+
+// Empty zones are those of kUnwritten.
+ZoneContent GroupOf(const ZoneStatus& zone) {
+  if (const auto whole = WholeContent(zone)) return *whole;
+  return zone.phase == ZonePhase::kEmpty ? ZoneContent::kUnwritten : LiveContent(zone);
+}
+
+}  // namespace
+
+std::vector<ZoneGroup> GroupZones(std::span<const ZoneStatus> zones, const Terminal& terminal) {
+  std::array<ZoneGroup, kZoneContentCount> all;
+  for (const ZoneStatus& zone : zones) {
+    const ZoneContent content = GroupOf(zone);
+    ZoneGroup& group = all[static_cast<std::size_t>(content)];
+    ++group.zones;
+    if (WholeContent(zone)) continue;
+    group.live += LiveBytes(zone);
+    group.dead += zone.written - LiveBytes(zone);
+    group.unwritten += zone.capacity - std::min(zone.written, zone.capacity);
+  }
+  std::vector<ZoneGroup> groups;
+  const auto add = [&](ZoneContent content) {
+    ZoneGroup& group = all[static_cast<std::size_t>(content)];
+    if (group.zones == 0) return;
+    group.sign = Painted(content, 1, terminal);
+    group.name = NameOfGroup(content);
+    groups.push_back(std::move(group));
+  };
+  for (std::size_t i = 0; i < kZoneContentCount; ++i) {
+    const auto content = static_cast<ZoneContent>(i);
+    if (content != ZoneContent::kUnwritten) add(content);
+  }
+  add(ZoneContent::kUnwritten);
+  return groups;
 }
 
 namespace {

@@ -81,6 +81,25 @@ TEST(DrawZones, PlainOutputHasNoEscapeSequences) {
 
 TEST(DrawZones, NoZonesIsNoCrash) { EXPECT_FALSE(DrawZones({}, Plain(80)).plain().empty()); }
 
+TEST(GroupZones, CountsZonesAndBytesByTheKindOfTheirLiveData) {
+  const std::vector<ZoneStatus> zones = {Zone(0, ZonePhase::kFull, 8, 5, Lifetime::kMedium),
+                                         Zone(1, ZonePhase::kActive, 4, 4, Lifetime::kMedium),
+                                         Zone(2, ZonePhase::kLog, 2, 1), Zone(3, ZonePhase::kEmpty, 0, 0),
+                                         Zone(4, ZonePhase::kConventional, 0, 0)};
+  const std::vector<ZoneGroup> groups = GroupZones(zones, Plain(80));
+  ASSERT_EQ(groups.size(), 4u);
+  EXPECT_EQ(groups[0].name, "medium");
+  EXPECT_EQ(groups[0].sign.plain(), "m");
+  EXPECT_EQ(groups[0].zones, 2u);
+  EXPECT_EQ(groups[0].live, 9 * kCapacity / 8);
+  EXPECT_EQ(groups[0].dead, 3 * kCapacity / 8);
+  EXPECT_EQ(groups[0].unwritten, 4 * kCapacity / 8);
+  EXPECT_EQ(groups[1].name, "log");
+  EXPECT_EQ(groups[2].name, "conventional");
+  EXPECT_EQ(groups[3].name, "empty");
+  EXPECT_EQ(groups[3].unwritten, kCapacity);
+}
+
 std::size_t Count(const std::string& text, std::string_view what) {
   std::size_t count = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
