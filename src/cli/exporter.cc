@@ -95,7 +95,7 @@ class VolumeCollector {
     for (const DeviceUri& uri : uris) {
       ZENFS_ASSIGN_OR_RETURN(collector->volumes_.emplace_back(),
                              VolumePoll::Start(uri.kind + ":" + uri.target, [uri, scrub_results] {
-                               return ReadVolume(uri, scrub_results);
+                               return ReadVolume(uri, {.scrub_results = scrub_results});
                              }));
     }
     return collector;

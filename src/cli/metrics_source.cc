@@ -90,10 +90,9 @@ Result<MetricsSnapshot> ReadSharedMetrics(const std::string& path, bool living) 
   return snapshot;
 }
 
-StatsView MetricsIntervals::Next(const MetricsSnapshot& now) {
-  const SteadyTime time = SteadyNow();
+StatsView MetricsIntervals::Next(const MetricsSnapshot& now, SteadyTime time) {
   StatsView view{.metrics = now, .interval_seconds = {}};
-  if (last_) {
+  if (last_ && (*last_)[Value::kEpoch] == now[Value::kEpoch]) {
     view.metrics = Difference(now, *last_);
     view.interval_seconds = std::max(1e-3, std::chrono::duration<double>(time - last_time_).count());
   }

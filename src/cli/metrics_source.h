@@ -32,8 +32,9 @@ struct StatsView {
 // Metrics that are read again and again.
 class MetricsIntervals {
  public:
-  // The first result has the totals since the mount, each later one the changes since the previous one.
-  [[nodiscard]] StatsView Next(const MetricsSnapshot& now);
+  // The first result of a mount has the totals since the mount, each later one the changes since the previous one. `time`: when `now`
+  // was read.
+  [[nodiscard]] StatsView Next(const MetricsSnapshot& now, SteadyTime time = SteadyNow());
 
  private:
   std::optional<MetricsSnapshot> last_;

@@ -74,5 +74,24 @@ TEST(MetricsSourceTest, TheListOfLocksIsReadInPart) {
   EXPECT_LE(locks.size(), 260U << 10);
 }
 
+MetricsSnapshot After(std::uint64_t epoch, std::uint64_t creates) {
+  MetricsSnapshot metrics;
+  metrics.values[static_cast<std::size_t>(Value::kEpoch)] = epoch;
+  metrics.operations[static_cast<std::size_t>(Operation::kCreate)].count = creates;
+  return metrics;
+}
+
+TEST(MetricsIntervalsTest, AnotherMountBeginsAtItsTotals) {
+  MetricsIntervals intervals;
+  const SteadyTime begin = SteadyNow();
+  EXPECT_FALSE(intervals.Next(After(1, 5), begin).interval_seconds.has_value());
+  const StatsView later = intervals.Next(After(1, 7), begin + std::chrono::seconds(2));
+  EXPECT_EQ(later.metrics[Operation::kCreate].count, 2U);
+  EXPECT_EQ(later.interval_seconds, 2.0);
+  const StatsView other = intervals.Next(After(2, 9), begin + std::chrono::seconds(4));
+  EXPECT_EQ(other.metrics[Operation::kCreate].count, 9U) << "no difference between two mounts";
+  EXPECT_FALSE(other.interval_seconds.has_value());
+}
+
 }  // namespace
 }  // namespace zenfs

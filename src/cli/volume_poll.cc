@@ -25,7 +25,7 @@ constexpr ValueInfo kZoneGauges[] = {
 };
 static_assert(std::size(kZoneGauges) == kZoneGaugeCount);
 
-Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shared_memory) {
+Status ReadZones(const DeviceUri& uri, bool zone_list, VolumeReading& reading, std::string& shared_memory) {
   ZENFS_ASSIGN_OR_RETURN(NamedDevice named, OpenNamedDevice(uri, OpenMode::kReadOnly));
   reading.device = named.device->name();
   ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> report,
@@ -35,7 +35,7 @@ Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shar
   const Superblock& superblock = volume->info().superblock;
   reading.uuid = superblock.uuid.ToString();
   reading.label = superblock.label;
-  const std::vector<ZoneStatus> zones = volume->Zones();
+  std::vector<ZoneStatus> zones = volume->Zones();
   const SpaceReport space = volume->Space();
   const auto count = [](const auto& list, auto is) {
     return static_cast<std::uint64_t>(std::count_if(list.begin(), list.end(), is));
@@ -49,6 +49,8 @@ Status ReadZones(const DeviceUri& uri, VolumeReading& reading, std::string& shar
                    space.reserved(),
                    space.lost,
                    space.total};
+  if (zone_list) reading.zone_list = std::move(zones);
+  reading.geometry = volume->info().geometry;
   reading.readable = true;
   shared_memory = volume->shared_memory_path();
   return {};
@@ -60,6 +62,7 @@ Status ReadCounters(const std::string& shared_memory, VolumeReading& reading) {
   if (!metrics && metrics.error().code() == Code::kNotFound) return {};
   if (!metrics) return Fail(metrics.error().With(reading.device));
   reading.metrics = *metrics;
+  reading.metrics_time = SteadyNow();
   reading.up = true;
   return {};
 }
@@ -75,14 +78,14 @@ Status ReadScrub(const std::string& scrub_results, VolumeReading& reading) {
 
 std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges() { return kZoneGauges; }
 
-VolumeReading ReadVolume(const DeviceUri& uri, const std::string& scrub_results) {
+VolumeReading ReadVolume(const DeviceUri& uri, const VolumeDetails& details) {
   VolumeReading reading{.device = uri.kind + ":" + uri.target};
   std::string shared_memory;
-  Status status = ReadZones(uri, reading, shared_memory);
+  Status status = ReadZones(uri, details.zone_list, reading, shared_memory);
   if (status.ok() && !shared_memory.empty()) status = ReadCounters(shared_memory, reading);
   // Also if the counters could not be read.
-  if (reading.readable && !scrub_results.empty()) {
-    Status scrub = ReadScrub(scrub_results, reading);
+  if (reading.readable && !details.scrub_results.empty()) {
+    Status scrub = ReadScrub(details.scrub_results, reading);
     if (status.ok()) status = std::move(scrub);
   }
   if (!status.ok()) reading.trouble = status.error();
@@ -126,7 +129,7 @@ VolumeReading VolumePoll::End(std::uint64_t number, Deadline deadline) {
     reading = last_;
   }
   if (reading != nullptr) return *reading;
-  return Unread(Error(Code::kNoSpace, "out of memory").Advise("raise the memory limit of the exporter"));
+  return Unread(Error(Code::kNoSpace, "out of memory").Advise("raise the memory limit of this process"));
 }
 
 bool VolumePoll::busy() const {

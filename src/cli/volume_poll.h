@@ -1,4 +1,5 @@
-// Reads volumes for `zenfs exporter`: what one reading has, and the thread that makes the readings of a volume.
+// Reads volumes again and again, for `zenfs exporter` and for full screens: what one reading has, and the thread that makes the readings
+// of a volume.
 #pragma once
 
 #include <array>
@@ -16,8 +17,10 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "cli/scrub_result.h"
+#include "device/geometry.h"
 #include "metrics/metric.h"
 #include "metrics/metrics_snapshot.h"
+#include "zone/zone_manager.h"
 
 namespace zenfs {
 
@@ -37,7 +40,7 @@ enum class ZoneGauge : std::uint8_t {
 inline constexpr std::size_t kZoneGaugeCount = 9;
 [[nodiscard]] std::span<const ValueInfo, kZoneGaugeCount> ZoneGauges();
 
-// The result of one scrape of a volume.
+// The result of one look at a volume.
 struct VolumeReading {
   std::string device;
   bool readable = false;  // it could be mounted read-only
@@ -48,14 +51,21 @@ struct VolumeReading {
   std::string uuid;
   std::string label;
   std::array<std::uint64_t, kZoneGaugeCount> zones{};  // if readable
+  std::vector<ZoneStatus> zone_list;                   // if readable and asked for
+  Geometry geometry;                                   // if readable
   MetricsSnapshot metrics;                             // if up
+  SteadyTime metrics_time;                             // when they were read
   std::optional<ScrubResult> scrub;  // if readable, scrubbed, and the exporter reads results
 };
 
-// Takes no lock and changes nothing. Leaves out what can't be read; `trouble` has the reason. `scrub_results`: the directory of
-// results of scrubs; empty: they are not read.
+struct VolumeDetails {
+  std::string scrub_results;  // the directory of results of scrubs; empty: they are not read
+  bool zone_list = false;
+};
+
+// Takes no lock and changes nothing. Leaves out what can't be read; `trouble` has the reason.
 // Threads: any.
-[[nodiscard]] VolumeReading ReadVolume(const DeviceUri& uri, const std::string& scrub_results);
+[[nodiscard]] VolumeReading ReadVolume(const DeviceUri& uri, const VolumeDetails& details);
 
 // Reads one volume in a thread of its own: a device that hangs, and a volume whose metadata is too
 // large for the memory, delay and end no other volume's reading.
