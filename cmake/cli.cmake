@@ -6,13 +6,15 @@ function(zenfs_add_cli_core)
   add_library(zenfs_cli_core STATIC ${sources})
   # Each verb instantiates much of CLI11 and of the JSON library: together they compile four times as fast.
   set_target_properties(zenfs_cli_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
+  # The macros of ncurses have names such as OK.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/screen.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_compile_options(zenfs_cli_core PRIVATE ${ZENFS_CLI_FLAGS})
   target_include_directories(zenfs_cli_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(zenfs_cli_core SYSTEM PRIVATE ${ZENFS_TOMLPLUSPLUS})
   target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}" FUSE_USE_VERSION=312)
   target_link_libraries(zenfs_cli_core
     PUBLIC zenfs_volume zenfs_backup zenfs_repair zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::core
-    PRIVATE civetweb::civetweb ${ZENFS_FUSE} zenfs_flags)
+    PRIVATE civetweb::civetweb ${ZENFS_FUSE} ${CURSES_LIBRARIES} zenfs_flags)
 endfunction()
 
 function(zenfs_add_cli)
@@ -67,7 +69,7 @@ function(zenfs_add_cli_tests)
     STATIC_PROGRAM=$<TARGET_FILE:zenfs_running_static>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py one_file_test.py mount_test.py tree_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
-          buffers_test.py advise_test.py outputs_test.py configuration_test.py)
+          buffers_test.py advise_test.py outputs_test.py configuration_test.py screen_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})
   endforeach()

@@ -39,6 +39,7 @@ set(ZENFS_SOURCES_cli
   cli/program_look.cc
   cli/prometheus_families.cc
   cli/scrape_server.cc
+  cli/screen.cc
   cli/scrub.cc
   cli/scrub_result.cc
   cli/stats.cc
@@ -48,6 +49,7 @@ set(ZENFS_SOURCES_cli
   cli/verbs.cc
   cli/volume_inodes.cc
   cli/volume_poll.cc
+  cli/volume_watch.cc
   cli/volumes.cc
   cli/watch.cc
   cli/zone_drawing.cc

@@ -13,6 +13,8 @@ if(ZENFS_CLI)
   find_package(civetweb REQUIRED)
   find_path(ZENFS_TOMLPLUSPLUS toml++/toml.h REQUIRED)  # header only
   find_library(ZENFS_FUSE fuse3 REQUIRED)
+  set(CURSES_NEED_WIDE TRUE)
+  find_package(Curses REQUIRED)
 endif()
 find_library(ZENFS_ISAL isal REQUIRED)
 find_library(ZENFS_URING uring REQUIRED)

@@ -77,4 +77,17 @@ std::vector<StyledText> StyledText::Lines() const {
   return lines;
 }
 
+std::string Wrapped(std::string_view text, int columns) {
+  const auto width = static_cast<std::size_t>(std::max(1, columns));
+  std::string out;
+  while (text.size() > width) {
+    const std::size_t space = text.rfind(' ', width);
+    const bool at_space = space != std::string_view::npos && space > 0;
+    out += text.substr(0, at_space ? space : width);
+    out += '\n';
+    text.remove_prefix(at_space ? space + 1 : width);
+  }
+  return out.append(text) + "\n";
+}
+
 }  // namespace zenfs

@@ -45,4 +45,7 @@ class StyledText {
   std::vector<Run> runs_;
 };
 
+// One or more lines of at most `columns` bytes each, broken at spaces if possible. Each has a line end.
+[[nodiscard]] std::string Wrapped(std::string_view text, int columns);
+
 }  // namespace zenfs

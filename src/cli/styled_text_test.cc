@@ -36,5 +36,12 @@ TEST(StyledTextTest, LinesKeepTheirStyles) {
   EXPECT_TRUE(StyledText().Lines().empty());
 }
 
+TEST(WrappedTest, BreaksAtSpacesOrWhereItMust) {
+  EXPECT_EQ(Wrapped("", 4), "\n");
+  EXPECT_EQ(Wrapped("ab cd", 5), "ab cd\n");
+  EXPECT_EQ(Wrapped("ab cd ef", 5), "ab cd\nef\n");
+  EXPECT_EQ(Wrapped("abcdefg h", 4), "abcd\nefg\nh\n");
+}
+
 }  // namespace
 }  // namespace zenfs

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/counted.h"
 #include "base/output_file.h"
 #include "base/short_bytes.h"
@@ -7,7 +9,9 @@
 #include "cli/flags.h"
 #include "cli/json.h"
 #include "cli/metrics_source.h"
+#include "cli/screen.h"
 #include "cli/verbs.h"
+#include "cli/volume_watch.h"
 #include "cli/watch.h"
 #include "cli/zone_drawing.h"
 
@@ -60,6 +64,31 @@ Status WriteSvg(const std::string& path, const Volume& volume) {
   return file.Publish();
 }
 
+// Nothing before the second of two looks.
+std::string ReclaimRate(const StatsView& view) {
+  if (!view.interval_seconds) return "";
+  const auto rate = [&](std::uint64_t count) { return static_cast<double>(count) / *view.interval_seconds; };
+  return fmt::format("reclaim moves {}/s of files and {}/s of logs; {:.1f} zones/s are reset",
+                     ShortBytes(rate(view.metrics[Value::kReclaimedBytes])),
+                     ShortBytes(rate(view.metrics[Value::kCleanedBytes])),
+                     rate(view.metrics[Operation::kZoneReset].count));
+}
+
+StyledText ScreenPage(std::span<const WatchedVolume> volumes, std::size_t shown, const Terminal& terminal,
+                      int rows) {
+  constexpr int kOtherRows = 9;  // name, state, rates, legend
+  const WatchedVolume& volume = volumes[shown];
+  StyledText out;
+  out.Add(Printable(volume.name), {.bold = true});
+  out.Add("\n");
+  out.Add(StateLines(volume, terminal.columns));
+  if (!volume.reading || !volume.reading->readable) return out;
+  out.Add(DrawZones(volume.reading->zone_list, terminal,
+                    static_cast<std::size_t>(std::max(1, rows - kOtherRows))));
+  if (volume.reading->up) out.Add(Wrapped(ReclaimRate(volume.stats), terminal.columns));
+  return out;
+}
+
 class ZonesAction : public Action {
  public:
   explicit ZonesAction(CLI::App& app) : device_(app), watch_(app) {
@@ -71,6 +100,7 @@ class ZonesAction : public Action {
     if (json_ + watch_.given() + !svg_.empty() > 1) {
       return Fail(Code::kInvalidArgument, "--json, --svg and --watch exclude one another; give one of them");
     }
+    if (watch_.given() && Screen::Available().ok()) return ShowOnScreen();
     if (watch_.given()) {
       return Fail(watch_.Run(console, "\n", [&] { return Picture(console.terminal()); }).error());
     }
@@ -94,25 +124,22 @@ class ZonesAction : public Action {
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
     ZENFS_ASSIGN_OR_RETURN(const auto volume, Volume::Mount(std::move(named.device), named.mount_options));
     StyledText picture = DrawZones(volume->Zones(), terminal);
-    picture.Add(ReclaimRate(*volume));
+    // What the program that has the volume mounted for writing moves meanwhile; nothing if there is none.
+    const Result<std::string> path = SharedMemoryOf(*volume);
+    if (!path) return picture;
+    const Result<MetricsSnapshot> now = ReadSharedMetrics(*path, true);
+    if (!now) return picture;
+    const std::string rate = ReclaimRate(intervals_.Next(*now));
+    if (!rate.empty()) picture.Add(rate + "\n");
     return picture;
   }
 
-  // What the program that has the volume mounted for writing moves meanwhile; empty if there is none.
-  std::string ReclaimRate(const Volume& volume) {
-    const Result<std::string> path = SharedMemoryOf(volume);
-    if (!path) return "";
-    const Result<MetricsSnapshot> now = ReadSharedMetrics(*path, true);
-    if (!now) return "";
-    const StatsView view = intervals_.Next(*now);
-    if (!view.interval_seconds) return "";
-    const auto rate = [&](std::uint64_t count) {
-      return static_cast<double>(count) / *view.interval_seconds;
-    };
-    return fmt::format("reclaim moves {}/s of files and {}/s of logs; {:.1f} zones/s are reset\n",
-                       ShortBytes(rate(view.metrics[Value::kReclaimedBytes])),
-                       ShortBytes(rate(view.metrics[Value::kCleanedBytes])),
-                       rate(view.metrics[Operation::kZoneReset].count));
+  Result<int> ShowOnScreen() const {
+    ZENFS_ASSIGN_OR_RETURN(const DeviceUri uri, device_.Uri(OpenMode::kReadOnly));
+    const VolumeSource source{uri.kind + ":" + uri.target,
+                              [uri] { return ReadVolume(uri, {.zone_list = true}); }};
+    ZENFS_RETURN_IF_ERROR(WatchOnScreen({source}, watch_.interval(), ScreenPage));
+    return 0;
   }
 
   DeviceOption device_;
