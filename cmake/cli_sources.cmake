@@ -45,6 +45,7 @@ set(ZENFS_SOURCES_cli
   cli/stats.cc
   cli/styled_text.cc
   cli/table.cc
+  cli/top.cc
   cli/transfer_console.cc
   cli/verbs.cc
   cli/volume_inodes.cc
@@ -72,6 +73,7 @@ set(ZENFS_TESTS_cli
   cli/stats_test.cc
   cli/volume_inodes_test.cc
   cli/styled_text_test.cc
+  cli/top_test.cc
   cli/volume_poll_test.cc
   cli/zone_drawing_test.cc
 )

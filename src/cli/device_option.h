@@ -48,6 +48,8 @@ class DeviceOption {
   // Adds --volume, --zbd, --nvme, --zonefs, --emu and --uri, and the word VOLUME. `app` keeps references to this object.
   explicit DeviceOption(CLI::App& app, Use use = kOne, Words words = kVolume);
 
+  // Some device was named by a flag or a word.
+  [[nodiscard]] bool has_device() const { return !Given().empty(); }
   // The device of the flags or of the word. If none is given and `mode` is kReadOnly, the default volume of the configuration:
   // nothing is ever written to a device that the user did not name. Errors: kInvalidArgument unless exactly one was given; those of
   // the configuration (cli/configuration.h).

@@ -17,6 +17,7 @@ std::span<const Verb> Verbs() {
       {"advise", "Print the RocksDB options that suit a device, with reasons", MakeAdvise},
       {"zones", "Draw the zones with their contents and live data", MakeZones},
       {"stats", "Show the activity of a mounted file system: counts, bytes, latencies", MakeStats},
+      {"top", "Show the activity of file systems on a full screen, live", MakeTop},
       {"exporter", "Serve metrics of file systems to Prometheus", MakeExporter},
       {"buffers", "List append buffers in shared memory, and remove unneeded ones", MakeBuffers},
       {"check", "Verify every invariant, and repair if asked to; exit 0 clean, 1 findings, 2 not checked",

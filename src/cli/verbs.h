@@ -52,6 +52,7 @@ std::unique_ptr<Action> MakeFsInfo(CLI::App& app);
 std::unique_ptr<Action> MakeAdvise(CLI::App& app);
 std::unique_ptr<Action> MakeZones(CLI::App& app);
 std::unique_ptr<Action> MakeStats(CLI::App& app);
+std::unique_ptr<Action> MakeTop(CLI::App& app);
 std::unique_ptr<Action> MakeExporter(CLI::App& app);
 std::unique_ptr<Action> MakeBuffers(CLI::App& app);
 std::unique_ptr<Action> MakeCheck(CLI::App& app);
