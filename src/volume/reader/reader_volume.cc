@@ -185,11 +185,15 @@ Result<std::unique_ptr<PathLock>> ReaderVolume::Lock(std::string_view) {
 Result<std::unique_ptr<FileHandle>> ReaderVolume::OpenForRead(std::string_view path, FileId known) {
   ZENFS_ASSIGN_OR_RETURN(const Gate::Entry entry, mount_->Enter());
   const Deadline deadline = Deadline::After(LogFollower::kPatience);
+  std::shared_ptr<const FileRecord> before;
   for (;;) {
     ZENFS_ASSIGN_OR_RETURN(std::shared_ptr<const LiveFile> file, mount_->live().Open(path, known));
+    const bool same = file->record == before;
+    before = file->record;
     auto handle = std::make_unique<ReaderHandle>(mount_, std::string(path), std::move(file));
     SyncPoint::Reach("ReaderVolume::OpenForRead:found");
-    if (known != kNoFile) return handle;  // opened without a look at the device
+    // Opened without a look at the device, or not replaced: then the error was one of a read, as in an offline zone.
+    if (known != kNoFile || same) return handle;
     const Status secured = handle->Secure();
     // A file that the writer has replaced meanwhile has a successor. Any other error is one of the reads.
     if (secured.ok() || secured.error().code() != Code::kNotFound || deadline.Passed()) return handle;

@@ -370,6 +370,21 @@ TEST_F(ReaderTest, SpaceAndZonesAreThoseOfTheWriter) {
   EXPECT_EQ(reader_->Zones().size(), volume_->Zones().size());
 }
 
+TEST_F(ReaderTest, ASmallFileInAnOfflineZoneIsTriedTwiceAndNotForTenSeconds) {
+  Put("a.sst", "lost");
+  const auto layout = reader_->Layout("a.sst");
+  ASSERT_TRUE(IsOk(layout));
+  const ZoneId zone = device_->geometry().ZoneOf(layout->extents.front().place);
+  ASSERT_TRUE(IsOk(device_->SetCondition(zone, ZoneCondition::kOffline)));
+  const auto before = reader_device_->count(FaultyDevice::Command::kRead);
+  const auto file = Open("a.sst");
+  ASSERT_NE(file, nullptr);
+  EXPECT_LT(reader_device_->count(FaultyDevice::Command::kRead), before + 100);
+  std::string content(4, '\0');
+  EXPECT_FALSE(file->Read(0, std::as_writable_bytes(std::span(content))).ok());
+  ASSERT_TRUE(IsOk(volume_->Unlink("a.sst")));  // what is left is sound
+}
+
 TEST_F(ReaderTest, HandlesOutliveTheUnmountAndFailCleanly) {
   Put("a.sst", "bytes");
   const auto file = Open("a.sst");
