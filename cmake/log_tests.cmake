@@ -11,6 +11,7 @@ set(ZENFS_TESTS_metalog
   metalog/metalog_growth_test.cc
   metalog/metalog_test.cc
   metalog/metazones_test.cc
+  metalog/older_log_test.cc
   metalog/pair_zones_test.cc
   metalog/probe_test.cc
   metalog/zone_reader_test.cc

@@ -110,6 +110,7 @@ set(ZENFS_SOURCES_format
   format/frame.cc
   format/metadata_copy.cc
   format/metalog_payload.cc
+  format/older_format.cc
   format/pair_record.cc
   format/superblock.cc
 )
@@ -176,6 +177,7 @@ set(ZENFS_SOURCES_metalog
   metalog/metadata_scan.cc
   metalog/metalog.cc
   metalog/metazones.cc
+  metalog/older_log.cc
   metalog/pair_zones.cc
   metalog/probe.cc
   metalog/reconstruct.cc

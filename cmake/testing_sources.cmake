@@ -9,6 +9,7 @@ set(ZENFS_SOURCES_testing
   testing/fiber.cc
   testing/immediate_queue.cc
   testing/loss.cc
+  testing/older_writer.cc
   testing/plain_zone_files.cc
   testing/sim_scheduler.cc
   testing/split_device.cc

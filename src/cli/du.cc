@@ -33,7 +33,7 @@ struct Usage {
 
 std::uint64_t RoomOf(const FileLayout& layout, std::uint32_t block_size) {
   std::uint64_t room = layout.frame_bytes;
-  for (const Extent& extent : layout.extents) room += OccupiedBytes(extent, block_size);
+  for (const Extent& extent : layout.extents) room += BlocksOf(extent, block_size).bytes;
   return room;
 }
 

@@ -162,7 +162,10 @@ Result<Layout> ReadLayout(ByteView bytes) {
   if (const auto legacy = LegacyVersion(bytes)) {
     return Fail(
         Code::kNotSupported,
-        fmt::format("this is the older ZenFS's format {}; this program mounts format 3 only", *legacy));
+        fmt::format(
+            "a volume of the older ZenFS, format {}, which is only read here; to move it: zenfs backup, "
+            "then zenfs mkfs --force and zenfs restore",
+            *legacy));
   }
   std::uint64_t magic = 0;
   if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);

@@ -41,6 +41,9 @@ inline constexpr std::uint64_t kKnownIncompatible =
     kHasLogDevice | kIsLogDevice | kTwoMetadataCopies | kMoreMetadataZones;
 
 struct Superblock {
+  // kFormatVersion, or 1 or 2: a volume of the older ZenFS (format/older_format.h), which is only read. EncodeSuperblock and
+  // DecodeSuperblock know kFormatVersion only.
+  std::uint32_t version = kFormatVersion;
   Uuid uuid;  // identifies this volume; a clone gets another one
   // The seed of the CRCs of all frames, in place of the uuid. It equals the uuid at mkfs and never
   // changes, so that the frames of a clone need not be rewritten (as XFS has sb_meta_uuid beside
@@ -51,7 +54,7 @@ struct Superblock {
   std::uint32_t block_size = 0;       // geometry at mkfs
   std::uint64_t zone_size = 0;
   std::uint32_t zone_count = 0;
-  std::uint64_t compatible = 0;
+  std::uint64_t compatible = 0;  // of the older ZenFS: its flags
   std::uint64_t read_only_compatible = 0;
   std::uint64_t incompatible = 0;
   std::uint32_t finish_threshold_percent = 0;  // not used; kept for the older ZenFS's users
@@ -71,6 +74,7 @@ struct Superblock {
   // The URI of the other device at mkfs; at most kMaxPeerBytes. The uuid proves that a device is the right one.
   std::string peer;
 
+  bool is_older() const { return version < kFormatVersion; }
   bool has_log_device() const { return (incompatible & kHasLogDevice) != 0; }
   bool is_log_device() const { return (incompatible & kIsLogDevice) != 0; }
   bool may_add_metadata_zones() const { return (incompatible & kMoreMetadataZones) != 0; }

@@ -173,7 +173,7 @@ TEST(SuperblockFormat, OlderFormatsAreRecognized) {
   PutFixed(bytes, std::uint32_t{2});
   bytes.resize(4096);
   EXPECT_EQ(DecodeError(bytes).code(), Code::kNotSupported);
-  EXPECT_THAT(DecodeError(bytes).text(), HasSubstr("older ZenFS's format 2"));
+  EXPECT_THAT(DecodeError(bytes).text(), HasSubstr("the older ZenFS, format 2"));
 }
 
 RC_GTEST_PROP(SuperblockProperty, ArbitraryBytesAreRefused, (const std::vector<std::uint8_t>& bytes)) {

@@ -22,7 +22,7 @@ Result<LogFollower::Change> LogFollower::Refresh() {
     const PresenceMark mark = PresenceMark::Now(device_);
     ZENFS_ASSIGN_OR_RETURN(LogFingerprint fingerprint, TakeLogFingerprint(device_, superblock_));
     SyncPoint::Reach("LogFollower::Refresh:reported");
-    if (reader_ != nullptr && SameLog(fingerprint_, fingerprint)) {
+    if (has_state() && SameLog(fingerprint_, fingerprint)) {
       fingerprint_.taken = fingerprint.taken;
       return std::exchange(unreported_, Change::kNone);
     }
@@ -34,7 +34,7 @@ Result<LogFollower::Change> LogFollower::Refresh() {
       Forget();
       return Fail(std::move(present).error());
     }
-    if (change && reader_->read_everything()) return std::exchange(unreported_, Change::kNone);
+    if (change && ReadEverything()) return std::exchange(unreported_, Change::kNone);
     SyncPoint::Reach("LogFollower::Refresh:ended");
     ZENFS_ASSIGN_OR_RETURN(const LogFingerprint after, TakeLogFingerprint(device_, superblock_));
     const bool stood_still = SameLog(fingerprint, after);
@@ -55,11 +55,20 @@ std::unexpected<Error> LogFollower::TooFast(const std::string& last) const {
                           device_.name(), std::chrono::duration<double>(patience_).count(), last));
 }
 
+bool LogFollower::ReadEverything() const { return reader_ != nullptr && reader_->read_everything(); }
+
 Result<LogFollower::Change> LogFollower::ReadOn(LogFingerprint fingerprint) {
+  if (superblock_.is_older()) {
+    ZENFS_RETURN_IF_ERROR(older_.Read(fingerprint.zones));
+    replayed_ = &older_.replayed();
+    fingerprint_ = std::move(fingerprint);
+    return Change::kReplaced;
+  }
   if (generations_ == nullptr) generations_ = std::make_unique<Generations>(device_, superblock_);
   ZENFS_ASSIGN_OR_RETURN(const Generations::Found found, generations_->Read(fingerprint));
   const bool same = reader_ == found.reader && salt_ == found.reader->replayed().salt;
   reader_ = found.reader;
+  replayed_ = &reader_->replayed();
   salt_ = reader_->replayed().salt;
   fingerprint_ = std::move(fingerprint);
   return same ? Change::kAdvanced : Change::kReplaced;
@@ -68,6 +77,7 @@ Result<LogFollower::Change> LogFollower::ReadOn(LogFingerprint fingerprint) {
 void LogFollower::Forget() {
   unreported_ = Change::kReplaced;
   reader_ = nullptr;
+  replayed_ = nullptr;
   generations_.reset();
 }
 

@@ -8,6 +8,8 @@
 // fails and the log has changed meanwhile, Refresh starts over, until kPatience has passed. Only a failure on an unchanged
 // log is damage.
 //
+// A log of the older ZenFS (metalog/older_log.h) is replayed whole each time it has changed.
+//
 // Threads: one at a time.
 #pragma once
 
@@ -18,6 +20,7 @@
 #include "base/status.h"
 #include "device/zoned_device.h"
 #include "format/superblock.h"
+#include "metalog/older_log.h"
 #include "metalog/replay.h"
 #include "model/state.h"
 
@@ -30,7 +33,7 @@ class LogFollower {
   // `device` and `superblock` must outlive the follower.
   LogFollower(ZonedDevice& device, const Superblock& superblock,
               std::chrono::nanoseconds patience = kPatience)
-      : device_(device), superblock_(superblock), patience_(patience) {}
+      : device_(device), superblock_(superblock), patience_(patience), older_(device, superblock) {}
 
   enum class Change {
     kNone,      // the log has not changed
@@ -42,14 +45,16 @@ class LogFollower {
   // newer state, or none.
   [[nodiscard]] Result<Change> Refresh();
 
-  bool has_state() const { return reader_ != nullptr; }
+  bool has_state() const { return replayed_ != nullptr; }
   // Precondition of all below: has_state().
-  const State& state() const { return reader_->replayed().state; }
-  std::uint64_t generation() const { return reader_->replayed().generation; }
-  std::uint64_t sequence() const { return reader_->replayed().sequence; }  // of the last commit
+  const State& state() const { return replayed_->state; }
+  std::uint64_t generation() const { return replayed_->generation; }
+  std::uint64_t sequence() const { return replayed_->sequence; }  // of the last commit
   // Zones of the generation, in chain order, and the zones in which each of its frames was written.
-  const std::vector<ZoneId>& chain() const { return reader_->replayed().chain; }
-  std::uint32_t copies() const { return reader_->replayed().copies; }
+  const std::vector<ZoneId>& chain() const { return replayed_->chain; }
+  std::uint32_t copies() const { return replayed_->copies; }
+  // What the replay of an older ZenFS's log found wrong; empty for format 3.
+  const std::vector<OlderFlaw>& older_flaws() const { return older_.flaws(); }
   // As MetadataZones.
   std::vector<ZoneId> metadata_zones() const {
     return WithAdded(superblock_, fingerprint_.AddedBy(generation(), salt_));
@@ -59,6 +64,8 @@ class LogFollower {
 
  private:
   [[nodiscard]] Result<Change> ReadOn(LogFingerprint fingerprint);
+  // True if everything that was written is in the state, so that nothing can be in doubt.
+  bool ReadEverything() const;
   void Forget();
   std::unexpected<Error> TooFast(const std::string& last) const;
 
@@ -66,7 +73,9 @@ class LogFollower {
   const Superblock& superblock_;
   const std::chrono::nanoseconds patience_;
   std::unique_ptr<Generations> generations_;
-  GenerationReader* reader_ = nullptr;  // in generations_
+  GenerationReader* reader_ = nullptr;  // in generations_; null for an older ZenFS
+  OlderLog older_;
+  const Replayed* replayed_ = nullptr;  // of reader_ or older_; null: there is no state
   std::uint64_t salt_ = 0;              // of the generation that reader_ reads
   LogFingerprint fingerprint_;
   Change unreported_ = Change::kNone;  // by calls that failed

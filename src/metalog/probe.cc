@@ -12,6 +12,7 @@
 #include "format/metalog_payload.h"
 #include "format/superblock.h"
 #include "metalog/metazones.h"
+#include "metalog/older_log.h"
 #include "metalog/zone_reader.h"
 
 namespace zenfs {
@@ -209,6 +210,19 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
   ZENFS_RETURN_IF_ERROR(mark.Check(device));
   if (found) ZENFS_RETURN_IF_ERROR(CheckGeometry(device, *found));
   return found;
+}
+
+Result<Superblock> ProbeReadable(ZonedDevice& device) {
+  const PresenceMark mark = PresenceMark::Now(device);
+  Result<Superblock> found = ProbeSuperblock(device);
+  // With small blocks, an older superblock and its first records are shorter than ours.
+  if (found || (found.error().code() != Code::kNotSupported && found.error().code() != Code::kNotFound))
+    return found;
+  Result<Superblock> older = FindOlderSuperblock(device);
+  ZENFS_RETURN_IF_ERROR(mark.Check(device));
+  if (!older && older.error().code() == Code::kNotFound) return found;
+  if (older) ZENFS_RETURN_IF_ERROR(CheckGeometry(device, *older));
+  return older;
 }
 
 Result<std::vector<SuperblockCopy>> ScanSuperblocks(ZonedDevice& device) {

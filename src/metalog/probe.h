@@ -21,7 +21,10 @@ namespace zenfs {
 //   kInvalidArgument  the device's geometry is not the one in the superblock (the text names both values), or the device is
 //                     one of the two devices of a volume (the text names the other)
 [[nodiscard]] Result<Superblock> ProbeSuperblock(ZonedDevice& device);
-// The same for any single device, also one of two. Does not compare the geometry.
+// The same, and accepts formats 1 and 2 of the older ZenFS, too. Only for what never writes to the device. Errors: those of
+// ProbeSuperblock; kCorruption if all superblocks of an older ZenFS are damaged.
+[[nodiscard]] Result<Superblock> ProbeReadable(ZonedDevice& device);
+// As ProbeSuperblock, for any single device, also one of two. Does not compare the geometry.
 [[nodiscard]] Result<Superblock> FindSuperblock(ZonedDevice& device);
 // The same for the second of two devices: takes no copy that is of another device, such as the main one. Errors: also
 // kInvalidArgument if there is only such a copy.

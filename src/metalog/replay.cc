@@ -1,4 +1,5 @@
 #include "metalog/replay.h"
+#include "metalog/older_log.h"
 
 #include <fmt/format.h>
 
@@ -51,6 +52,12 @@ void ReadHeads(ZonedDevice& device, const Superblock& superblock, LogFingerprint
   }
 }
 
+// A log of the older ZenFS has no headers. The sequence of a zone's superblock takes the place of the generation.
+void ReadOlderHeads(ZonedDevice& device, LogFingerprint& fingerprint) {
+  for (const std::optional<std::uint32_t>& sequence : OlderSequences(device, fingerprint.zones))
+    fingerprint.heads.push_back(sequence ? std::optional(LogHeader{.generation = *sequence}) : std::nullopt);
+}
+
 // The zones that the heads name and the superblock does not, with the highest generation that does. A damaged or hostile
 // device may name any.
 std::map<ZoneId, std::uint64_t> NamedZones(const Geometry& geometry, const Superblock& superblock,
@@ -72,8 +79,13 @@ Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock&
   const PresenceMark mark = PresenceMark::Now(device);
   LogFingerprint fingerprint{.zones = {}, .heads = {}, .taken = SteadyNow()};
   ZENFS_ASSIGN_OR_RETURN(fingerprint.zones, ReportZones(device, superblock.metadata_zones));
-  ReadHeads(device, superblock, fingerprint);
+  if (superblock.is_older()) {
+    ReadOlderHeads(device, fingerprint);
+  } else {
+    ReadHeads(device, superblock, fingerprint);
+  }
   fingerprint.named_by.assign(fingerprint.zones.size(), LogFingerprint::kBySuperblock);
+  if (superblock.is_older()) return fingerprint;
   std::vector<ZoneId> ids;
   for (const auto& [zone, generation] : NamedZones(device.geometry(), superblock, fingerprint.heads)) {
     ids.push_back(zone);

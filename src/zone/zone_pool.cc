@@ -101,7 +101,7 @@ void ZonePool::AdoptExtent(const Extent& extent, Lifetime lifetime) {
   const ZoneId zone = setup_.geometry.ZoneOf(extent.place);
   if (!table_.Has(zone)) return;
   table_.Change(zone, [&](ZoneState& z) {
-    z.live += OccupiedBytes(extent, setup_.geometry.block_size);
+    z.live += BlocksOf(extent, setup_.geometry.block_size).bytes;
     if (extent.place.value < z.first_adopted) {
       z.first_adopted = extent.place.value;
       z.lifetime = lifetime;

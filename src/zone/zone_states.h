@@ -33,6 +33,18 @@ enum class ZonePhase : std::uint8_t {
 // "unusable", "conventional", "metadata", "log", "empty", "active", "full", "dead", "retired"
 [[nodiscard]] std::string_view PhaseName(ZonePhase phase);
 
+// The blocks that hold an extent, in bytes of the device. An extent of the older ZenFS may begin inside its first block.
+struct BlockRange {
+  DeviceOffset begin;
+  std::uint64_t bytes = 0;
+
+  DeviceOffset end() const { return begin + bytes; }
+};
+constexpr BlockRange BlocksOf(const Extent& extent, std::uint32_t block_size) {
+  const std::uint64_t begin = RoundDown(extent.place.value, block_size);
+  return {DeviceOffset(begin), RoundUp(extent.place.value + extent.length, block_size) - begin};
+}
+
 // The live bytes of an extent, or of a piece that was cut off one.
 //
 // An extent counts all blocks from its first to its last one, which is padded, since it begins on a block

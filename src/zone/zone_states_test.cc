@@ -8,6 +8,12 @@ namespace {
 
 constexpr std::uint32_t kBlock = 4096;
 
+TEST(LiveBytesTest, AnExtentThatBeginsInsideABlockHasThisBlockToo) {
+  const Extent extent{.place = DeviceOffset(kBlock + 8), .length = kBlock};
+  EXPECT_EQ(BlocksOf(extent, kBlock).begin, DeviceOffset(kBlock));
+  EXPECT_EQ(BlocksOf(extent, kBlock).end(), DeviceOffset(3 * kBlock));
+}
+
 TEST(LiveBytesTest, PaddedLastBlockCountsWhole) {
   EXPECT_EQ(OccupiedBytes({0, DeviceOffset(0), 1}, kBlock), kBlock);
   EXPECT_EQ(OccupiedBytes({0, DeviceOffset(kBlock), kBlock + 1}, kBlock), 2 * kBlock);

@@ -1,0 +1,65 @@
+// Reads the metadata log of the older ZenFS (formats 1 and 2) into a State, so that nothing above knows the format.
+// docs/formats/older-formats.md has the format and the mapping. Reads only.
+//
+// The newest metadata zone with a valid snapshot counts. A torn last record ends the log, as after a power loss. A record that
+// is damaged although a valid one follows is an error: durable changes would be missing.
+//
+// Files that were open when their writer ended get the bytes up to the write pointer of their zone, in memory only.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "device/zoned_device.h"
+#include "format/superblock.h"
+#include "metalog/replay.h"
+
+namespace zenfs {
+
+// Something wrong with the log that does not make the volume unreadable.
+struct OlderFlaw {
+  std::string text;   // one sentence
+  bool loss = false;  // bytes or changes may be missing; otherwise it is only worth a note
+  std::optional<ZoneId> zone;
+  std::uint64_t at = 0;  // bytes from the start of the zone
+};
+
+// One sentence for all who read the volume: what it is, and what its format lacks.
+[[nodiscard]] std::string OlderVolumeText(const std::string& device, const Superblock& superblock);
+
+// Finds the superblock of an older ZenFS with the highest sequence. Does not compare the geometry. Errors: kNotFound if no
+// metadata zone has one; kCorruption if those that there are can't be used.
+[[nodiscard]] Result<Superblock> FindOlderSuperblock(ZonedDevice& device);
+
+// The sequences of the superblocks in `zones`; nothing where there is none. They differ after each roll of the log.
+[[nodiscard]] std::vector<std::optional<std::uint32_t>> OlderSequences(ZonedDevice& device,
+                                                                       const std::vector<ZoneInfo>& zones);
+
+class OlderLog {
+ public:
+  // Both outlive it.
+  OlderLog(ZonedDevice& device, const Superblock& superblock) : device_(device), superblock_(superblock) {}
+
+  // Replays the log. Files and directories keep their ids from call to call. `zones`: the metadata zones now. Errors:
+  // kCorruption, with the reason in one sentence; those of a zone report. Then replayed() is as before.
+  [[nodiscard]] Status Read(const std::vector<ZoneInfo>& zones);
+
+  // After a Read that succeeded. `generation` is the sequence of the superblock, `sequence` the number of records.
+  const Replayed& replayed() const { return replayed_; }
+  const std::vector<OlderFlaw>& flaws() const { return flaws_; }
+
+ private:
+  ZonedDevice& device_;
+  const Superblock& superblock_;
+  Replayed replayed_;
+  std::vector<OlderFlaw> flaws_;
+  std::map<std::string, FileId, std::less<>> directories_;  // ever seen, by path
+};
+
+}  // namespace zenfs
