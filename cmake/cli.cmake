@@ -61,7 +61,7 @@ function(zenfs_add_cli_tests)
   add_dependencies(zenfs_cli_test zenfs_running_library)
   add_executable(zenfs_volume_tool ${PROJECT_SOURCE_DIR}/tests/cli/volume_tool.cc)
   set_target_properties(zenfs_volume_tool PROPERTIES OUTPUT_NAME volume_tool)
-  target_link_libraries(zenfs_volume_tool PRIVATE zenfs_volume zenfs_discovery zenfs_flags)
+  target_link_libraries(zenfs_volume_tool PRIVATE zenfs_testing zenfs_volume zenfs_discovery zenfs_flags)
 
   set(environment ZENFS=$<TARGET_FILE:zenfs_cli> VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
   zenfs_python_test(cli_doctor tests/cli/doctor_test.py ENVIRONMENT ${environment}
@@ -69,7 +69,7 @@ function(zenfs_add_cli_tests)
     STATIC_PROGRAM=$<TARGET_FILE:zenfs_running_static>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py one_file_test.py mount_test.py tree_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
-          buffers_test.py advise_test.py outputs_test.py configuration_test.py screen_test.py)
+          buffers_test.py advise_test.py outputs_test.py configuration_test.py screen_test.py older_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})
   endforeach()

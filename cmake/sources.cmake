@@ -275,6 +275,7 @@ set(ZENFS_SOURCES_volume
   volume/fsck/file_names.cc
   volume/fsck/finding.cc
   volume/fsck/log_losses.cc
+  volume/fsck/older_findings.cc
   volume/fsck/places.cc
   volume/fsck/scrub.cc
   volume/mkfs.cc
@@ -339,6 +340,7 @@ set(ZENFS_TESTS_volume
   volume/mount/volume_write_fault_test.cc
   volume/reader/reader_deleted_test.cc
   volume/reader/reader_flushed_test.cc
+  volume/reader/older_volume_test.cc
   volume/reader/reader_volume_test.cc
   volume/shared_buffers_test.cc
   volume/volume_pair_test.cc

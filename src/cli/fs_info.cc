@@ -12,21 +12,29 @@
 namespace zenfs {
 namespace {
 
-void AddSuperblock(const Superblock& sb, std::span<const ZoneId> all_metadata_zones, Figures& figures) {
-  std::vector<std::uint32_t> metadata_zones;
-  for (const ZoneId zone : all_metadata_zones) metadata_zones.push_back(zone.value);
-  figures.Add("UUID", "uuid", sb.uuid.ToString());
-  figures.Add("Label", "label", sb.label, sb.label.empty() ? "(none)" : sb.label);
-  figures.Add("Aux directory", "aux_path", sb.aux_path, sb.aux_path.empty() ? "(none)" : sb.aux_path);
-  figures.Add("Format", "format", kFormatVersion);
-  figures.Add("Made by", "made_by", sb.made_by);
-  figures.Add("Created", "created", sb.created_seconds, FormatTime(sb.created_seconds));
+void AddFeatures(const Superblock& sb, Figures& figures) {
   figures.Add("Features", "features",
               Json{{"compatible", sb.compatible},
                    {"read_only_compatible", sb.read_only_compatible},
                    {"incompatible", sb.incompatible}},
               fmt::format("compatible {:#x}, read-only-compatible {:#x}, incompatible {:#x}", sb.compatible,
                           sb.read_only_compatible, sb.incompatible));
+}
+
+void AddSuperblock(const Superblock& sb, std::span<const ZoneId> all_metadata_zones, Figures& figures) {
+  std::vector<std::uint32_t> metadata_zones;
+  for (const ZoneId zone : all_metadata_zones) metadata_zones.push_back(zone.value);
+  figures.Add("UUID", "uuid", sb.uuid.ToString());
+  figures.Add("Label", "label", sb.label, sb.label.empty() ? "(none)" : sb.label);
+  figures.Add("Aux directory", "aux_path", sb.aux_path, sb.aux_path.empty() ? "(none)" : sb.aux_path);
+  figures.Add("Format", "format", sb.version);
+  figures.Add("Made by", "made_by", sb.made_by);
+  figures.Add("Created", "created", sb.created_seconds, FormatTime(sb.created_seconds));
+  if (sb.is_older()) {
+    figures.Add("Flags", "flags", sb.compatible, fmt::format("{:#x}", sb.compatible));
+  } else {
+    AddFeatures(sb, figures);
+  }
   figures.Add("Finish threshold", "finish_threshold_percent", sb.finish_threshold_percent,
               fmt::format("{}%", sb.finish_threshold_percent));
   figures.Add("Block size", "block_size", sb.block_size, FormatSize(sb.block_size));
@@ -73,7 +81,7 @@ class FsInfoAction : public Action {
   // Shows the superblock even if the file system is too damaged to mount.
   Result<int> Run(Console& console) override {
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
-    ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*named.device));
+    ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeReadable(*named.device));
     Figures figures;
     AddDevice(*named.device, figures);
     AddSuperblock(superblock, MetadataZones(*named.device, superblock), figures);

@@ -47,7 +47,7 @@ bool HoldsZonefs(ZonedDevice& device) {
 Contents ContentsOf(ZonedDevice& device) {
   const Result<Superblock> found = FindSuperblock(device);
   const bool one_of_two = found && (found->is_log_device() || found->has_log_device());
-  const Result<Superblock> superblock = one_of_two ? found : ProbeSuperblock(device);
+  const Result<Superblock> superblock = one_of_two ? found : ProbeReadable(device);
   if (superblock) {
     return {.kind = superblock->is_log_device() ? Contents::Kind::kLogs : Contents::Kind::kZenfs,
             .uuid = superblock->uuid,

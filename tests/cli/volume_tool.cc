@@ -17,6 +17,7 @@
 //                                              all at one unwritten place
 //                              edits COUNT           a commit of COUNT small edits in the metadata log
 //                              logs COUNT ZONES      of a fresh volume: /N.log, without bytes, and ZONES empty log zones
+//                              older                 of an empty device: a small volume of the older ZenFS, as its writer left it when it died
 //                              claim COMMITS         a frame that claims COMMITS commits, and has none
 //
 // The device is held until standard input ends, so that a test can see what a second writer is told.
@@ -38,6 +39,7 @@
 #include "metalog/probe.h"
 #include "metalog/replay.h"
 #include "testing/deep_tree.h"
+#include "testing/older_writer.h"
 #include "volume/volume.h"
 
 namespace zenfs {
@@ -237,6 +239,40 @@ Result<std::uint64_t> PutEdits(ZonedDevice& device, std::uint64_t count) {
   return PutCommits(device, EncodeCommit(members), 1);
 }
 
+// A table with two names, a log of two segments, and another one with a segment that no record names.
+Result<std::uint64_t> MakeOlder(ZonedDevice& device) {
+  OlderWriter writer(device);
+  const auto text = [](std::uint64_t bytes) {
+    const auto data = Pattern(bytes, 1);
+    return std::string(AsText(data));
+  };
+  writer.Superblock(ZoneId(0), 1);
+  const auto table = writer.Plain(ZoneId(3), text(9000));
+  const auto first = writer.Segment(ZoneId(4), text(100));
+  const auto second = writer.Segment(ZoneId(4), text(5000));
+  const auto unnamed = writer.Segment(ZoneId(5), text(300));
+  writer.Snapshot({{.id = 2,
+                    .names = {"db/000004.sst", "copy/000004.sst"},
+                    .size = table.length,
+                    .extents = {table},
+                    .lifetime = 3,
+                    .mtime = 1600000000},
+                   {.id = 3,
+                    .names = {"db/000005.log"},
+                    .size = first.length + second.length,
+                    .extents = {first, second},
+                    .lifetime = 2,
+                    .mtime = 1600000001,
+                    .framed = true},
+                   {.id = 4,
+                    .names = {"db/000006.log"},
+                    .lifetime = 2,
+                    .mtime = 1600000002,
+                    .active_start = unnamed.start - sizeof(std::uint64_t),
+                    .framed = true}});
+  return 3;
+}
+
 Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   std::string verb;
   std::string name;
@@ -250,6 +286,7 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
     ZENFS_RETURN_IF_ERROR(MakeDeepTree(device, bytes, name, more));
     return 0;
   }
+  if (verb == "older") return MakeOlder(device);
   if (verb == "files" && words >> bytes) return MakeFiles(device, bytes);
   if (verb == "edits" && words >> bytes) return PutEdits(device, bytes);
   if (verb == "claim" && words >> bytes) return PutCommits(device, std::string(bytes, '\0'), bytes);
@@ -258,7 +295,7 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   if (verb != "write" || !(words >> zone >> bytes >> seed)) {
     return Fail(Code::kInvalidArgument,
                 "the requests are: write ZONE BYTES SEED, files COUNT, deep DEPTH NAME [FILES], damage NAMES "
-                "EXTENTS, edits COUNT, logs COUNT ZONES, claim COMMITS");
+                "EXTENTS, edits COUNT, logs COUNT ZONES, claim COMMITS, older");
   }
   const auto data = Pattern(bytes, seed);
   AlignedBuffer buffer(bytes);

@@ -382,6 +382,7 @@ Status CheckConsent(const AuxDirectory& directory, const VolumeInfo& info) {
 
 Result<std::shared_ptr<Volume>> WithAuxDirectory(std::shared_ptr<Volume> volume, const std::string& consent) {
   const VolumeInfo& info = volume->info();
+  if (info.superblock.is_older() && consent.empty()) return volume;  // its directory has no marker of ours
   const std::string& path = info.superblock.aux_path;
   if (path.empty() && consent.empty()) return volume;
   if (!consent.empty() && NormalizePath(consent) != NormalizePath(path)) {

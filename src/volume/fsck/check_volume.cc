@@ -39,10 +39,12 @@
 #include "volume/flushed_bytes.h"
 #include "volume/fsck/file_names.h"
 #include "volume/fsck/log_losses.h"
+#include "volume/fsck/older_findings.h"
 #include "volume/fsck/places.h"
 #include "volume/pair_proof.h"
 #include "wal/wal_recovery.h"
 #include "zone/zone_limits.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 namespace {
@@ -270,10 +272,10 @@ void CheckOne(CheckContext& context, const Placed& placed) {
     return complain(std::nullopt, "lies beyond the end of the device");
   const ZoneId id = geometry.ZoneOf(extent.place);
   const ZoneInfo& zone = context.report[id.value];
-  if (!IsMultiple(extent.place.value, geometry.block_size))
+  if (!IsMultiple(extent.place.value, geometry.block_size) && !context.superblock.is_older())
     complain(id, "does not begin on a block boundary");
   if (extent.length > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
-  const std::uint64_t end = extent.place - zone.start + RoundUp(extent.length, geometry.block_size);
+  const std::uint64_t end = BlocksOf(extent, geometry.block_size).end() - zone.start;
   if (end > zone.capacity) return complain(id, "reaches beyond the capacity of its zone");
   if (zone.condition == ZoneCondition::kOffline) return complain(id, "is lost: its zone is offline");
   if (end > zone.WrittenBytes()) complain(id, "reaches beyond the write pointer of its zone");
@@ -294,7 +296,8 @@ void CheckExtents(CheckContext& context) {
   FileId occupier;
   for (const Placed& placed : all) {
     CheckOne(context, placed);
-    if (placed.extent.place.value < occupied_to) {
+    const BlockRange blocks = BlocksOf(placed.extent, block);
+    if (blocks.begin.value < occupied_to) {
       const auto text = [&] {
         return fmt::format("{}: the extent at file offset {} overlaps one of {}",
                            context.names.Describe(placed.file), placed.extent.file_offset,
@@ -303,10 +306,9 @@ void CheckExtents(CheckContext& context) {
       context.Add(Severity::kError, text, context.device.geometry().ZoneOf(placed.extent.place),
                   placed.extent.place, placed.file);
     }
-    const std::uint64_t end = RoundUp(placed.extent.place.value + placed.extent.length, block);
-    if (end > occupied_to) occupier = placed.file;
-    occupied_to = std::max(occupied_to, end);
-    context.out.data_bytes += RoundUp(placed.extent.length, block);
+    if (blocks.end().value > occupied_to) occupier = placed.file;
+    occupied_to = std::max(occupied_to, blocks.end().value);
+    context.out.data_bytes += blocks.bytes;
   }
   context.out.extents = all.size();
 }
@@ -499,9 +501,9 @@ class Check {
           zone.condition == ZoneCondition::kReadOnly
               ? fmt::format("zone {} is read-only and holds no data of a file; its space is lost",
                             zone.id.value)
-              : fmt::format(
-                    "zone {} holds {} KiB that no file points to; the next read-write mount resets it",
-                    zone.id.value, zone.WrittenBytes() / 1024);
+              : fmt::format("zone {} holds {} KiB that no file points to{}", zone.id.value,
+                            zone.WrittenBytes() / 1024,
+                            context_.superblock.is_older() ? "" : "; the next read-write mount resets it");
       context_.Add(Severity::kNote, text, zone.id, zone.start);
     }
     CheckActive(active, geometry.max_active);
@@ -532,17 +534,21 @@ class Check {
 
   // False if the file is gone or has changed.
   Result<bool> ReadExtent(const FileRecord& file, const Extent& extent, AlignedBuffer& buffer) {
-    if (!LiesInOneZone(extent, context_.device.geometry())) return true;  // CheckExtents has reported it
-    const std::uint64_t length = RoundUp(extent.length, context_.device.geometry().block_size);
+    const BlockRange blocks = BlocksOf(extent, context_.device.geometry().block_size);
+    if (!LiesInOneZone({.place = blocks.begin, .length = blocks.bytes}, context_.device.geometry()))
+      return true;  // CheckExtents has reported it
+    const std::uint64_t skip = extent.place - blocks.begin;
+    const std::uint64_t length = blocks.bytes;
     const std::uint64_t piece = std::min(kReadBytes, length);
     if (buffer.capacity() < piece) buffer = AlignedBuffer(piece);
     KnownCrc sum = 0;  // unknown once a piece can't be read
     for (std::uint64_t at = 0; at < length; at += buffer.size()) {
       buffer.Resize(std::min(piece, length - at));
-      const Status read = context_.device.Read(extent.place + at, buffer.Span());
+      const Status read = context_.device.Read(blocks.begin + at, buffer.Span());
       if (read.ok()) {
-        const std::uint64_t bytes = std::min<std::uint64_t>(buffer.size(), extent.length - at);
-        if (sum) sum = Crc32c(buffer.View(0, bytes), *sum);
+        const std::uint64_t from = at == 0 ? skip : 0;
+        const std::uint64_t to = std::min<std::uint64_t>(buffer.size(), skip + extent.length - at);
+        if (sum) sum = Crc32c(buffer.View(from, to - from), *sum);
         continue;
       }
       sum.reset();
@@ -550,9 +556,9 @@ class Check {
       if (!still_there_(file)) return false;
       const auto text = [&] {
         return fmt::format("{}: bytes from {} can't be read: {}", names_.Describe(file.id),
-                           extent.file_offset + at, read.error().ToString());
+                           extent.file_offset + (at == 0 ? 0 : at - skip), read.error().ToString());
       };
-      context_.Add(Severity::kError, text, context_.device.geometry().ZoneOf(extent.place), extent.place + at,
+      context_.Add(Severity::kError, text, context_.device.geometry().ZoneOf(extent.place), blocks.begin + at,
                    file.id);
     }
     if (!sum || sum == extent.crc.value_or(*sum)) return true;
@@ -589,6 +595,11 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
     if (refreshed.error().code() == Code::kTimedOut) return Fail(refreshed.error());
     moved = false;  // the follower has verified this
     if (refreshed.error().code() == Code::kNotSupported) return Fail(refreshed.error());
+    if (superblock.is_older()) {
+      out.findings.Add({Severity::kError, refreshed.error().ToString()});
+      out.has_state = false;
+      return out;
+    }
     ZENFS_RETURN_IF_ERROR(ExplainLog(device, superblock, refreshed.error(), out));
     return out;
   }
@@ -621,7 +632,11 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
     return answer;
   };
   SyncPoint::Reach("CheckVolume:reported");
-  ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, copies, out));
+  if (superblock.is_older()) {
+    AddOlderFindings(device, superblock, follower.older_flaws(), out.findings);
+  } else {
+    ZENFS_RETURN_IF_ERROR(CheckMetadataZones(device, superblock, generation, chain, copies, out));
+  }
   for (const auto& [id, flaw] : shown.flaws) out.findings.Add(flaw);
   if (!state.buffer_place().empty() && !BufferAreaPlace::Parse(state.buffer_place())) {
     out.findings.Add(
@@ -641,7 +656,7 @@ Result<CheckReport> CheckOnce(ZonedDevice& device, const Superblock& superblock,
 
 Result<CheckReport> CheckOnView(ZonedDevice& device, const CheckOptions& options) {
   ZENFS_ASSERT(device.mode() == OpenMode::kReadOnly);
-  const Result<Superblock> probed = ProbeSuperblock(device);
+  const Result<Superblock> probed = ProbeReadable(device);
   if (!probed) {
     const Code code = probed.error().code();
     if (code != Code::kCorruption && code != Code::kIo) return Fail(probed.error());

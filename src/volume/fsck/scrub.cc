@@ -33,10 +33,12 @@
 #include "volume/flushed_bytes.h"
 #include "volume/fsck/file_names.h"
 #include "volume/fsck/invalid_blocks.h"
+#include "volume/fsck/older_findings.h"
 #include "volume/fsck/places.h"
 #include "volume/pair_proof.h"
 #include "wal/wal_recovery.h"
 #include "zone/zone_limits.h"
+#include "zone/zone_states.h"
 
 namespace zenfs {
 namespace {
@@ -344,13 +346,13 @@ class FileScrub {
   };
   Result<Outcome> Read(const FileRecord& record);
   Status ReadExtent(const Extent& extent, Outcome& outcome);
-  struct Unreadable {  // bytes of an extent
+  struct Unreadable {  // bytes of the blocks of an extent
     std::uint64_t from = 0;
     std::uint64_t to = 0;
     std::string error;
   };
-  // Finds the unreadable blocks of the piece that begins at byte `at` of the extent and is as long as the buffer.
-  void FindUnreadable(const Extent& extent, std::uint64_t at, std::vector<Unreadable>& runs);
+  // Finds the unreadable blocks of the piece that begins at byte `at` of `blocks` and is as long as the buffer.
+  void FindUnreadable(const BlockRange& blocks, std::uint64_t at, std::vector<Unreadable>& runs);
   Finding FindingOf(const Damage& damage, FileId file, const FileNames& names) const;
 
   ScrubContext& context_;
@@ -373,7 +375,7 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
       out.extents += record->extents.size();
       out.extent_bytes += record->ExtentsEnd();
       for (const Extent& extent : record->extents) {
-        out.data_bytes += RoundUp(extent.length, context_.device.geometry().block_size);
+        out.data_bytes += BlocksOf(extent, context_.device.geometry().block_size).bytes;
       }
       out.extents_without_checksum += outcome.extents_without_checksum;
       out.bytes_without_checksum += outcome.bytes_without_checksum;
@@ -419,36 +421,43 @@ Status FileScrub::ReadExtent(const Extent& extent, Outcome& outcome) {
       outcome.damage.push_back(std::move(damage));
     }
   };
-  if (!LiesInOneZone(extent, geometry)) {
+  const BlockRange blocks = BlocksOf(extent, geometry.block_size);
+  if (!LiesInOneZone({.place = blocks.begin, .length = blocks.bytes}, geometry)) {
     add({extent.place, extent.file_offset, extent.end(), "have an impossible place on this device"});
     return {};
   }
-  const std::uint64_t length = RoundUp(extent.length, geometry.block_size);
+  const std::uint64_t skip = extent.place - blocks.begin;
+  const std::uint64_t length = blocks.bytes;
   std::uint32_t crc = 0;
   std::vector<Unreadable> unreadable;
   for (std::uint64_t at = 0; at < length; at += buffer_.size()) {
     buffer_.Resize(std::min(kScrubReadBytes, length - at));
-    if (context_.device.Read(extent.place + at, buffer_.Span()).ok()) {
-      crc = Crc32c(buffer_.View(0, std::min<std::uint64_t>(buffer_.size(), extent.length - at)), crc);
+    if (context_.device.Read(blocks.begin + at, buffer_.Span()).ok()) {
+      const std::uint64_t from = at == 0 ? skip : 0;
+      const std::uint64_t to = std::min<std::uint64_t>(buffer_.size(), skip + extent.length - at);
+      crc = Crc32c(buffer_.View(from, to - from), crc);
     } else {
       ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(context_.device));
-      FindUnreadable(extent, at, unreadable);
+      FindUnreadable(blocks, at, unreadable);
     }
     context_.advance(buffer_.size());
   }
   for (const Unreadable& run : unreadable) {
-    add({extent.place + run.from, extent.file_offset + run.from,
-         extent.file_offset + std::min(run.to, extent.length), fmt::format("can't be read ({})", run.error)});
+    const auto in_file = [&](std::uint64_t at) {
+      return extent.file_offset + std::min(at - std::min(at, skip), extent.length);
+    };
+    add({blocks.begin + run.from, in_file(run.from), in_file(run.to),
+         fmt::format("can't be read ({})", run.error)});
   }
   if (!unreadable.empty() || crc == extent.crc.value_or(crc)) return {};
   add({extent.place, extent.file_offset, extent.end(), "do not match their checksum"});
   return {};
 }
 
-void FileScrub::FindUnreadable(const Extent& extent, std::uint64_t at, std::vector<Unreadable>& runs) {
+void FileScrub::FindUnreadable(const BlockRange& blocks, std::uint64_t at, std::vector<Unreadable>& runs) {
   const std::uint32_t block = context_.device.geometry().block_size;
   for (const std::uint64_t end = at + buffer_.size(); at < end; at += block) {
-    const Status read = context_.device.Read(extent.place + at, buffer_.Span().first(block));
+    const Status read = context_.device.Read(blocks.begin + at, buffer_.Span().first(block));
     if (read.ok()) continue;
     if (runs.empty() || runs.back().to != at) runs.push_back({at, at, read.error().ToString()});
     runs.back().to = at + block;
@@ -539,13 +548,29 @@ class Scrub {
     }
     SyncPoint::Reach("ScrubVolume:reported");
     Expect(fingerprint, look.state, report);
-    ScrubMetadata(context, fingerprint, generation);
+    if (superblock_.is_older()) {
+      if (look.state) NoteOlderLog(fingerprint, look.report);
+    } else {
+      ScrubMetadata(context, fingerprint, generation);
+    }
     if (look.state) ScrubLogs(context, *look.state, FileNames(*look.state), report);
     ZENFS_ASSIGN_OR_RETURN(const LogCheck check, CheckLog(device_, superblock_, fingerprint));
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, ReportAll(device_));
     look.moved = check.moved ||
                  !std::ranges::equal(report, after, {}, &ZoneInfo::WrittenBytes, &ZoneInfo::WrittenBytes);
     return look;
+  }
+
+  // The replay has verified the checksums of all that the older ZenFS's log has.
+  void NoteOlderLog(const LogFingerprint& fingerprint, ScrubReport& out) {
+    out.superblocks += static_cast<std::uint64_t>(
+        std::ranges::count_if(fingerprint.heads, [](const auto& head) { return head.has_value(); }));
+    out.metadata_frames += follower_.sequence();
+    for (const ZoneInfo& zone : fingerprint.zones) {
+      out.metadata_bytes += zone.WrittenBytes();
+      advance_(zone.WrittenBytes());
+    }
+    AddOlderFindings(device_, superblock_, follower_.older_flaws(), out.findings);
   }
 
   Status ReadFiles(const State& state, ScrubReport& out) {
@@ -598,7 +623,7 @@ class Scrub {
     }
     for (const auto& [id, record] : state->files()) {
       for (const Extent& extent : record->extents) {
-        total_ += RoundUp(extent.length, device_.geometry().block_size);
+        total_ += BlocksOf(extent, device_.geometry().block_size).bytes;
       }
     }
   }
@@ -620,7 +645,7 @@ class Scrub {
 
 Result<ScrubReport> ScrubOnView(ZonedDevice& device, const ScrubOptions& options) {
   ZENFS_ASSERT(device.mode() == OpenMode::kReadOnly);
-  Result<Superblock> superblock = ProbeSuperblock(device);
+  Result<Superblock> superblock = ProbeReadable(device);
   if (!superblock && superblock.error().code() == Code::kCorruption) {
     // A single flipped bit; ScrubMetadata reports it.
     if (const Result<SuperblockCopy> corrected = CorrectedSuperblock(device))

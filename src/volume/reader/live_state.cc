@@ -58,6 +58,11 @@ const State& LiveState::View::state() const {
   return owner_.follower_.state();
 }
 
+const std::vector<OlderFlaw>& LiveState::View::older_flaws() const {
+  owner_.mutex_.AssertHeld();
+  return owner_.follower_.older_flaws();
+}
+
 std::uint64_t LiveState::View::generation() const {
   owner_.mutex_.AssertHeld();
   return owner_.follower_.generation();

@@ -109,6 +109,8 @@ class LiveState {
     [[nodiscard]] Result<std::map<ZoneId, std::uint64_t>> FrameBytes();
     // Errors: those of a zone report.
     [[nodiscard]] Result<Shortfall> FindShortfall();
+    // Of a volume of the older ZenFS; otherwise empty.
+    const std::vector<OlderFlaw>& older_flaws() const;
     std::uint64_t generation() const;  // of the metadata log
     std::uint64_t sequence() const;    // of the last commit
 

@@ -30,7 +30,7 @@ Result<Superblock> ProbeLive(ZonedDevice& device) {
   const std::uint32_t count = std::min<std::uint32_t>(device.geometry().zone_count, kMaxMetadataZones);
   for (;;) {
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> before, device.Report(ZoneId(0), count));
-    Result<Superblock> superblock = ProbeSuperblock(device);
+    Result<Superblock> superblock = ProbeReadable(device);
     if (superblock) return superblock;
     ZENFS_ASSIGN_OR_RETURN(const std::vector<ZoneInfo> after, device.Report(ZoneId(0), count));
     const bool moved =
@@ -270,7 +270,7 @@ void CoverExtents(const Geometry& geometry, const State& state, std::vector<Zone
       const ZoneId zone = geometry.ZoneOf(extent.place);
       if (zone.value >= report.size()) continue;
       ZoneInfo& info = report[zone.value];
-      const std::uint64_t end = extent.place - info.start + RoundUp(extent.length, geometry.block_size);
+      const std::uint64_t end = BlocksOf(extent, geometry.block_size).end() - info.start;
       const bool movable = info.condition == ZoneCondition::kEmpty || IsActive(info.condition);
       if (!movable || end <= info.WrittenBytes() || end > info.capacity) continue;
       info.condition = end == info.capacity ? ZoneCondition::kFull : ZoneCondition::kClosed;
@@ -282,7 +282,8 @@ void CoverExtents(const Geometry& geometry, const State& state, std::vector<Zone
 std::uint64_t PaddingOf(const State& state, std::uint32_t block_size) {
   std::uint64_t padding = 0;
   for (const auto& [id, record] : state.files()) {
-    for (const Extent& extent : record->extents) padding += OccupiedBytes(extent, block_size) - extent.length;
+    for (const Extent& extent : record->extents)
+      padding += BlocksOf(extent, block_size).bytes - extent.length;
   }
   return padding;
 }
@@ -318,6 +319,12 @@ std::uint64_t SpareOfLog(const State& state, std::span<const ZoneStatus> zones, 
   return SpareBytes(log, group);
 }
 
+// What only a writer of format 3 keeps for itself is free on a volume of the older ZenFS.
+void GiveAllToFiles(SpaceReport& space) {
+  space.free += space.log + space.reclaim;
+  space.log = space.reclaim = space.log_limit = 0;
+}
+
 // Counts zones and space from `state`, `frame_bytes` (device bytes of live frames by log zone) and a new report of all
 // zones. The report may be later than the state: then the writer's changes in between show as garbage. Writes nothing and
 // starts no thread. Errors: those of PlanSlots and of a zone report.
@@ -339,6 +346,7 @@ Result<LiveZones> AccountLiveZones(ZonedDevice& device, const Superblock& superb
   LiveZones out{.zones = zones->Zones(), .space = zones->Space()};
   CountLogsAndMetadata(frame_bytes, out);
   if (geometry.log_zones == 0) out.space.CountSpareOfLog(SpareOfLog(state, out.zones, log_group));
+  if (superblock.is_older()) GiveAllToFiles(out.space);
   out.space.padding = std::min(PaddingOf(state, geometry.block_size), out.space.live);
   return out;
 }
@@ -399,6 +407,13 @@ std::vector<std::string> ReaderVolume::notices() const {
   const Result<Gate::Entry> gate = mount_->Enter();
   if (!gate) return {};
   std::vector<std::string> notices = mount_->device().notices();
+  if (info().superblock.is_older()) {
+    notices.push_back(OlderVolumeText(info().device_name, info().superblock));
+    IgnoreError(mount_->live().Look([&](LiveState::View& view) -> Status {  // health() returns the error
+      for (const OlderFlaw& flaw : view.older_flaws()) notices.push_back(flaw.text);
+      return {};
+    }));
+  }
   Result<Shortfall> shortfall = mount_->FindShortfall();
   if (!shortfall) {
     notices.push_back(shortfall.error().ToString());
