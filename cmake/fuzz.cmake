@@ -32,6 +32,7 @@ function(zenfs_add_fuzzers)
   zenfs_fuzzer(superblock SOURCES fuzz/superblock_target.cc LINK zenfs_format)
   zenfs_fuzzer(edits SOURCES fuzz/edits_target.cc LINK zenfs_metalog)
   zenfs_fuzzer(metadata SOURCES fuzz/metadata_target.cc LINK zenfs_metalog zenfs_fuzz_device)
+  zenfs_fuzzer(older SOURCES fuzz/older_target.cc LINK zenfs_metalog zenfs_testing)
   zenfs_fuzzer(commits SOURCES fuzz/commits_target.cc fuzz/edit_mutator.cc LINK zenfs_fuzz_volume)
   zenfs_fuzzer(framed SOURCES fuzz/framed_target.cc LINK zenfs_wal zenfs_fuzz_device)
   zenfs_fuzzer(buffer_area SOURCES fuzz/buffer_area_target.cc LINK zenfs_buffers zenfs_metrics)
@@ -48,7 +49,7 @@ function(zenfs_add_fuzzers)
 
   set(seeds fuzz/seeds_main.cc fuzz/backup_directory_seeds.cc fuzz/buffers_seeds.cc fuzz/commits_seeds.cc
     fuzz/emulated_seeds.cc fuzz/format_seeds.cc fuzz/framed_seeds.cc fuzz/image_seeds.cc fuzz/metadata_seeds.cc
-    fuzz/buffer_area_seeds.cc fuzz/text_seeds.cc)
+    fuzz/older_seeds.cc fuzz/buffer_area_seeds.cc fuzz/text_seeds.cc)
   list(TRANSFORM seeds PREPEND ${PROJECT_SOURCE_DIR}/tests/)
   add_executable(zenfs_fuzz_seeds ${seeds})
   target_link_libraries(zenfs_fuzz_seeds PRIVATE

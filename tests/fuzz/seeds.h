@@ -23,6 +23,7 @@ class SeedWriter {
 // One function for each group of targets, in the source file beside them.
 void WriteFormatSeeds(SeedWriter& writer);           // superblock, metadata_copy, edits
 void WriteMetadataSeeds(SeedWriter& writer);         // metadata
+void WriteOlderSeeds(SeedWriter& writer);            // older
 void WriteCommitsSeeds(SeedWriter& writer);          // commits
 void WriteFramedSeeds(SeedWriter& writer);           // framed
 void WriteBufferAreaSeeds(SeedWriter& writer);       // buffer_area

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   zenfs::SeedWriter writer(argv[1]);
   zenfs::WriteFormatSeeds(writer);
   zenfs::WriteMetadataSeeds(writer);
+  zenfs::WriteOlderSeeds(writer);
   zenfs::WriteCommitsSeeds(writer);
   zenfs::WriteFramedSeeds(writer);
   zenfs::WriteBufferAreaSeeds(writer);

@@ -4,6 +4,7 @@ TARGETS = {
     "superblock": 4097,
     "edits": 1536,
     "metadata": 3072,
+    "older": 2048,
     "commits": 512,
     "framed": 2048,
     "buffer_area": 1024,
