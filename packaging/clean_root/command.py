@@ -25,7 +25,7 @@ DEB_BUILD_OPTIONS=nocheck DEB_BUILD_PROFILES=pkg.zenfs.myrocks dpkg-buildpackage
 cd ..
 runuser -u nobody -- lintian --fail-on error,warning --info zenfs_*.changes
 mkdir /packages
-cp zenfs_* libzenfs* /packages
+cp zenfs*_* libzenfs* /packages
 """
 
 
