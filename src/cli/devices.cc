@@ -62,7 +62,7 @@ std::string ContentsText(const SeenDevice& device) {
   const Contents& contents = device.look.contents;
   switch (contents.kind) {
     case Kind::kZenfs:
-      return fmt::format("ZenFS {}{}", contents.uuid.ToString(),
+      return fmt::format("{}ZenFS {}{}", contents.is_older ? "older " : "", contents.uuid.ToString(),
                          contents.label.empty() ? "" : fmt::format(" ({})", Printable(contents.label)));
     case Kind::kLogs: return fmt::format("logs of ZenFS {}", contents.uuid.ToString());
     case Kind::kZonefs: return "zonefs, not mounted";
@@ -200,7 +200,7 @@ std::string NextStep(const std::vector<SeenDevice>& devices) {
   }
   if (const auto* ours = first(of_kind(Kind::kZenfs))) {
     return fmt::format("Next: zenfs df {}, or a RocksDB program with {}\n", ShellWord(ours->known.Flag()),
-                       ShellWord(UriOf(*ours)));
+                       ShellWord(UriOf(*ours) + (ours->look.contents.is_older ? "?ro" : "")));
   }
   if (const auto* denied = first([](const SeenDevice& d) {
         return DeniedToRead(d.look.contents) || (d.look.contents.kind == Kind::kNothing && !d.look.writable);

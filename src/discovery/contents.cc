@@ -54,6 +54,7 @@ Contents ContentsOf(ZonedDevice& device) {
             .label = superblock->label,
             .identity = device.identity(),
             .owner = device.owner(),
+            .is_older = superblock->is_older(),
             .why = {}};
   }
   // Check this first: seen from the block device, a ZenFS that was made through a zonefs is in the

@@ -35,6 +35,7 @@ struct Contents {
   std::string label;
   std::string identity;                // kZenfs: ZonedDevice::identity() of the device
   std::optional<DeviceOwner> owner{};  // kZenfs
+  bool is_older = false;               // kZenfs: of the older ZenFS, which is only read
   std::optional<Error> why;
 };
 

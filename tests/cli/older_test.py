@@ -34,6 +34,11 @@ class OlderVolume(CliCase):
                     self.golden(f"older/{'-'.join([verb, *flags]).replace('=', '').replace('/', '').replace('--', '')}.txt", out)
         self.assertIn("8b1f6c1e-5d0a-4f7e-9c3b-2a6d4e8f0b17", self.looks("ls-uuid"))
 
+    def test_the_list_of_devices_says_how_to_open_it(self):
+        out = self.ok("devices", f"--emu={self.image}")
+        self.assertIn("older ZenFS 8b1f6c1e-5d0a-4f7e-9c3b-2a6d4e8f0b17", out)
+        self.assertIn(f"a RocksDB program with 'zenfs://emu:{self.image}?ro'", out)
+
     def test_dump_has_its_places(self):
         dump = json.loads(self.looks("dump"))
         files = {file["id"]: file for file in dump["files"]}
