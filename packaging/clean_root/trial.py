@@ -37,6 +37,7 @@ apt-get -q -y install ./newer/*.deb
 zenfs check --emu=device.img
 ./hello zenfs://emu:hello.img
 
+if [ -d myrocks ]; then
 step 'MyRocks, as its page configures it on an emulated device'
 apt-get -q -y install ./myrocks/*.deb
 zenfs emu create /var/lib/zenfs-trial.img --zones=64 --zone-size=16M
@@ -59,9 +60,10 @@ mariadb-admin shutdown
 wait
 zenfs list --emu=/var/lib/zenfs-trial.img --path=.rocksdb | grep -q log || fail 'the volume has no log of the engine'
 rm /var/lib/zenfs-trial.img /etc/mysql/mariadb.conf.d/zenfs.cnf
+apt-get -q -y purge zenfs-mariadb-plugin-rocksdb
+fi
 
 step 'remove'
-apt-get -q -y purge zenfs-mariadb-plugin-rocksdb
 apt-get -q -y remove zenfs libzenfs3
 [ ! -e /usr/bin/zenfs ] || fail 'the command is still there'
 
