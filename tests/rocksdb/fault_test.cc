@@ -9,6 +9,7 @@
 #include "rocksdb_plugin/zenfs_file_system.h"
 #include "test_volume.h"
 #include "testing/faulty_device.h"
+#include "testing/small_tmpfs.h"
 
 namespace zenfs {
 namespace {
@@ -396,6 +397,48 @@ TEST_F(FaultyDatabase, DeviceThatIsGoneHoldsNobodyUp) {
   MountVolume();  // it is back
   OpenDatabase();
   ExpectAllThere();
+}
+
+// The first write that fails may be one of the log or one of the metadata.
+TEST(FullHost, IsNamedAndADatabaseGoesOnAfterTheNextMount) {
+  const SmallTmpfs host(32u << 20);
+  if (!host.mounted()) GTEST_SKIP() << "this process may not mount a tmpfs: run it as root";
+  const std::string path = host.File("device.img");
+  ASSERT_TRUE(CreateEmulatedFile(path, EmulatorGeometry{}, false).ok());
+  ASSERT_TRUE(FormatVolume(*OpenEmulatedFile(path, OpenMode::kExclusive).value(), {}));
+  const auto mount = [&] {
+    MountOptions options;
+    options.flush_directory = "none";
+    auto volume = Volume::Mount(OpenEmulatedFile(path, OpenMode::kExclusive).value(), options);
+    EXPECT_TRUE(volume) << volume.error().ToString();
+    return rocksdb::NewCompositeEnv(
+        std::make_shared<ZenFileSystem>("zenfs://emu:" + path, *std::move(volume)));
+  };
+  const auto open = [](rocksdb::Env& env) {
+    rocksdb::Options options;
+    options.env = &env;
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    EXPECT_STATUS_OK(rocksdb::DB::Open(options, "db", &db));
+    return std::unique_ptr<rocksdb::DB>(db);
+  };
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  auto env = mount();
+  auto db = open(*env);
+  ASSERT_STATUS_OK(db->Put(synced, "before", "1"));
+  host.FillUp();
+  const std::string full = db->Put(synced, "lost", std::string(1 << 20, 'x')).ToString();
+  EXPECT_NE(full.find(path), std::string::npos) << full;
+  EXPECT_NE(full.find("the host has no space for this emulated device"), std::string::npos) << full;
+  db.reset();
+  env.reset();
+  host.MakeRoom();
+  env = mount();
+  db = open(*env);
+  std::string value;
+  EXPECT_STATUS_OK(db->Get({}, "before", &value));
+  EXPECT_STATUS_OK(db->Put(synced, "after", "1"));
 }
 
 }  // namespace
