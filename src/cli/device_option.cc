@@ -116,7 +116,8 @@ DeviceOption::DeviceOption(CLI::App& app, Use use, Words words) : app_(app), use
     app.add_option(flag, values, help)->type_name(type)->group(group)->allow_extra_args(false);
   };
   if (words == kVolume) {
-    app.add_option("volume", words_, "A volume that the configuration names (docs/use/configuration.md)")
+    // Not "volume": newer CLI11 refuses that beside --volume.
+    app.add_option("VOLUME", words_, "A volume that the configuration names (docs/use/configuration.md)")
         ->type_name("VOLUME")
         ->expected(use == kMany ? -1 : 1)
         ->allow_extra_args(use == kMany)

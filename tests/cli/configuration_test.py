@@ -252,7 +252,7 @@ class Documents(ConfigurationCase):
         named = set(re.findall(r"`([\w-]+)`", re.search(r"take `--volume` only: (.*?)\.\n", page, re.S).group(1)))
         verbs = [line[2:].split("  ")[0] for line in self.ok("help").splitlines() if line.startswith("  ")]
         helps = {verb: self.ok(*verb.split(), "--help") for verb in verbs}
-        without = {verb for verb, text in helps.items() if "--volume VOLUME" in text and "[volume" not in text.splitlines()[1]}
+        without = {verb for verb, text in helps.items() if "--volume VOLUME" in text and "[VOLUME" not in text.splitlines()[1]}
         self.assertEqual(named, without)
 
 
