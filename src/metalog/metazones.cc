@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "device/flush_mark.h"
 #include "format/frame.h"
+#include "format/metalog_payload.h"
 
 namespace zenfs {
 namespace {
