@@ -1,5 +1,4 @@
 #include "metalog/replay.h"
-#include "metalog/older_log.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "base/aligned_buffer.h"
 #include "base/assert.h"
 #include "device/presence.h"
+#include "metalog/older_log.h"
 
 namespace zenfs {
 namespace {
@@ -85,7 +85,6 @@ Result<LogFingerprint> TakeLogFingerprint(ZonedDevice& device, const Superblock&
     ReadHeads(device, superblock, fingerprint);
   }
   fingerprint.named_by.assign(fingerprint.zones.size(), LogFingerprint::kBySuperblock);
-  if (superblock.is_older()) return fingerprint;
   std::vector<ZoneId> ids;
   for (const auto& [zone, generation] : NamedZones(device.geometry(), superblock, fingerprint.heads)) {
     ids.push_back(zone);
