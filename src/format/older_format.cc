@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/coding.h"
 #include "base/crc32c.h"
 
@@ -134,6 +135,15 @@ std::optional<ByteView> ParseOlderRecord(ByteView bytes) {
   std::memcpy(&crc, bytes.data(), sizeof crc);
   if (MaskedCrc(bytes.subspan(sizeof crc, sizeof length + length)) != crc) return std::nullopt;
   return bytes.subspan(kOlderRecordHeaderBytes, length);
+}
+
+void SetOlderSequence(ByteSpan record, std::uint32_t sequence) {
+  ZENFS_ASSERT(record.size() >= kOlderSuperblockRecordBytes);
+  std::memcpy(record.data() + kOlderRecordHeaderBytes + sizeof kMagic + kUuidBytes, &sequence,
+              sizeof sequence);
+  const std::uint32_t crc =
+      MaskedCrc(record.subspan(sizeof(std::uint32_t), kOlderSuperblockRecordBytes - sizeof(std::uint32_t)));
+  std::memcpy(record.data(), &crc, sizeof crc);
 }
 
 bool HasOlderSuperblockMagic(ByteView bytes) {

@@ -1,5 +1,5 @@
-// The bytes of the older ZenFS's metadata, formats 1 and 2 (docs/formats/older-formats.md). Only decoders: these formats are never
-// written. They take any bytes, and never read outside of them.
+// The bytes of the older ZenFS's metadata, formats 1 and 2 (docs/formats/older-formats.md). These formats are not written, except
+// for the marker of an undo, which is one record. Decoders take any bytes, and never read outside of them.
 //
 // Errors: kCorruption, with the reason.
 #pragma once
@@ -36,6 +36,12 @@ struct OlderSuperblock {
 // True if the first bytes of a zone are such a superblock, valid or not.
 [[nodiscard]] bool HasOlderSuperblockMagic(ByteView bytes);
 [[nodiscard]] Result<OlderSuperblock> DecodeOlderSuperblock(ByteView payload);
+
+// No log gets so far. A superblock with this sequence and nothing behind it says that an upgrade is being undone
+// (upgrade/upgrade.h): neither program then takes the older log, which is not whole yet.
+inline constexpr std::uint32_t kOlderUndoSequence = UINT32_MAX;
+// `record`: a whole superblock with its header, at least kOlderSuperblockRecordBytes.
+void SetOlderSequence(ByteSpan record, std::uint32_t sequence);
 
 struct OlderExtent {
   std::uint64_t start = 0;  // bytes from the start of the device

@@ -160,12 +160,10 @@ Status CheckZones(const Superblock& s) {
 // The layout of a valid superblock of a version and with features that this program knows. Errors: those of DecodeSuperblock.
 Result<Layout> ReadLayout(ByteView bytes) {
   if (const auto legacy = LegacyVersion(bytes)) {
-    return Fail(
-        Code::kNotSupported,
-        fmt::format(
-            "a volume of the older ZenFS, format {}, which is only read here; to move it: zenfs backup, "
-            "then zenfs mkfs --force and zenfs restore",
-            *legacy));
+    return Fail(Code::kNotSupported, fmt::format("a volume of the older ZenFS, format {}, which is only read "
+                                                 "here; zenfs upgrade takes it over in place; to move it: "
+                                                 "zenfs backup, then zenfs mkfs --force and zenfs restore",
+                                                 *legacy));
   }
   std::uint64_t magic = 0;
   if (bytes.size() >= sizeof magic) std::memcpy(&magic, bytes.data(), sizeof magic);

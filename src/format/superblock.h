@@ -27,7 +27,10 @@ inline constexpr std::size_t kMaxPeerBytes = 511;
 
 // Feature bits, as in ext4 and XFS: an unknown compatible bit is ignored, an unknown
 // read-only-compatible bit forbids writing, an unknown incompatible bit forbids mounting.
-inline constexpr std::uint64_t kKnownCompatible = 0;
+// The volume was one of the older ZenFS (upgrade/upgrade.h). While superblocks of that are there, they may count instead of this
+// one (metalog/older_log.h).
+inline constexpr std::uint64_t kWasOlder = 1;
+inline constexpr std::uint64_t kKnownCompatible = kWasOlder;
 inline constexpr std::uint64_t kKnownReadOnlyCompatible = 0;
 // The volume's log zones are on a second device (log_zones, peer).
 inline constexpr std::uint64_t kHasLogDevice = 1;
@@ -75,6 +78,7 @@ struct Superblock {
   std::string peer;
 
   bool is_older() const { return version < kFormatVersion; }
+  bool was_older() const { return !is_older() && (compatible & kWasOlder) != 0; }
   bool has_log_device() const { return (incompatible & kHasLogDevice) != 0; }
   bool is_log_device() const { return (incompatible & kIsLogDevice) != 0; }
   bool may_add_metadata_zones() const { return (incompatible & kMoreMetadataZones) != 0; }

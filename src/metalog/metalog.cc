@@ -10,6 +10,7 @@
 #include "base/aligned_buffer.h"
 #include "base/assert.h"
 #include "base/random.h"
+#include "metalog/older_log.h"
 #include "metalog/replay.h"
 
 namespace zenfs {
@@ -146,7 +147,8 @@ Status Metalog::Rebuild(ZonedDevice& device, const Superblock& superblock, const
                     state);
     if (result.ok() || result.error().code() == Code::kNoSpace) break;
     // No active slot is free. A finished zone needs no slot and stays readable.
-    if (result.error().code() == Code::kBusy) zones.FinishSuperseded({}, 0);
+    if (result.error().code() != Code::kBusy) continue;
+    zones.FinishSuperseded(wanted.may_finish_kept ? std::vector<ZoneId>() : wanted.keep, 0);
   }
   return result;
 }
@@ -189,6 +191,7 @@ Result<std::unique_ptr<Metalog>> Metalog::Open(ZonedDevice& device, const Superb
                                                const std::function<Status(const State&)>& approve) {
   const bool exclusive = device.mode() == OpenMode::kExclusive;
   if (exclusive) ZENFS_RETURN_IF_ERROR(CheckWritable(superblock));
+  if (exclusive) ZENFS_RETURN_IF_ERROR(CheckNotBeingUndone(device, superblock));
   ZENFS_ASSIGN_OR_RETURN(Replayed replayed, Replay(device, superblock));
   if (approve) ZENFS_RETURN_IF_ERROR(approve(replayed.state));
   if (exclusive && replayed.doubt) return Fail(Code::kReadOnly, *replayed.doubt);
@@ -227,6 +230,17 @@ Metalog::Metalog(ZonedDevice& device, const Superblock& superblock, Replayed rep
   stats_.copies = replayed.tail.size() == 2 && replayed.lost_copies.empty() ? 2 : 1;
   if (current_.has_writer())
     current_.SetSwitchRoom(std::min(space().SwitchReserve(), current_.writer().zone_capacity() / 4));
+}
+
+Result<bool> Metalog::WouldFinishData(ZonedDevice& device, const Superblock& superblock) {
+  const std::uint32_t slots = device.geometry().max_active;
+  if (slots == 0) return false;
+  ZENFS_ASSIGN_OR_RETURN(std::vector<ZoneInfo> others, ReportAll(device));
+  const std::vector<ZoneId> own = MetadataZones(device, superblock);
+  std::erase_if(others, [&](const ZoneInfo& zone) {
+    return !IsActive(zone.condition) || std::ranges::find(own, zone.id) != own.end();
+  });
+  return others.size() > slots - kSlots * CopiesOf(superblock, device.geometry());
 }
 
 Status Metalog::BeginWriting(bool newer_traces, bool has_lost_copies) {

@@ -91,9 +91,11 @@ class Metalog {
   struct NewGeneration {
     std::uint64_t generation = 0;  // higher than all existing ones; each retry takes the next number
     std::uint64_t sequence = 0;    // the state is as of this commit
-    std::vector<ZoneId> keep;      // zones that must not be changed
+    std::vector<ZoneId> keep;      // zones whose contents must stay
+    // They may be finished if no active slot is free. False if their write pointers mean something.
+    bool may_finish_kept = true;
   };
-  // For repair: writes `state` as a complete generation, whatever the metadata zones hold. Once this returns OK, and not
+  // For repair and upgrade: writes `state` as a complete generation, whatever the metadata zones hold. Once this returns OK, and not
   // before, that generation is the current one. Errors: kNoSpace if the zones outside `keep` can't hold it; the device's.
   [[nodiscard]] static Status Rebuild(ZonedDevice& device, const Superblock& superblock, const State& state,
                                       const NewGeneration& wanted);
@@ -101,10 +103,13 @@ class Metalog {
   // Replays the newest complete generation. Never writes to a device that was opened read-only. `approve`, if given, gets the
   // replayed state before anything is written; its error is returned.
   // Errors: kCorruption if a generation that was complete cannot be read (the text names the commits that may be
-  // missing); kReadOnly if `device` is exclusive but only a read-only mount is safe.
+  // missing); kReadOnly if `device` is exclusive but only a read-only mount is safe, as while an upgrade is being undone.
   [[nodiscard]] static Result<std::unique_ptr<Metalog>> Open(
       ZonedDevice& device, const Superblock& superblock,
       const std::function<Status(const State&)>& approve = {});
+
+  // Returns true if Open would finish data zones, because they hold the active slots that a log switch needs.
+  [[nodiscard]] static Result<bool> WouldFinishData(ZonedDevice& device, const Superblock& superblock);
 
   // A log that continues behind `replayed`. For Open, and for tests of damage; others call Open.
   Metalog(ZonedDevice& device, const Superblock& superblock, Replayed replayed);

@@ -54,25 +54,39 @@ std::string OlderVolumeText(const std::string& device, const Superblock& superbl
       device, superblock.version);
 }
 
-Result<Superblock> FindOlderSuperblock(ZonedDevice& device) {
-  const std::uint32_t count = device.geometry().main_zones();
+namespace {
+
+struct FoundOlder {
   std::vector<ZoneId> zones;
   std::optional<OlderSuperblock> newest;
   std::optional<Error> damage;
-  for (std::uint32_t i = 0; i < count && zones.size() < kOlderMetadataZones; ++i) {
+};
+
+Result<FoundOlder> LookForOlder(ZonedDevice& device) {
+  const std::uint32_t count = device.geometry().main_zones();
+  FoundOlder out;
+  for (std::uint32_t i = 0; i < count && out.zones.size() < kOlderMetadataZones; ++i) {
     ZENFS_ASSIGN_OR_RETURN(const ZoneInfo zone, device.ReportZone(ZoneId(i)));
     if (zone.type != ZoneType::kSequentialRequired) continue;
-    zones.push_back(zone.id);
+    out.zones.push_back(zone.id);
     Result<OlderSuperblock> found = ReadSuperblock(device, zone);
-    if (!found && found.error().code() != Code::kNotFound && !damage)
-      damage = found.error().With(
+    if (!found && found.error().code() != Code::kNotFound && !out.damage)
+      out.damage = found.error().With(
           fmt::format("{}: the superblock of the older ZenFS in zone {}", device.name(), i));
-    if (found && (!newest || newest->sequence < found->sequence)) newest = *std::move(found);
+    if (found && (!out.newest || out.newest->sequence < found->sequence)) out.newest = *std::move(found);
   }
-  if (!newest && damage) return Fail(Code::kCorruption, damage->text());
-  if (!newest) return Fail(Code::kNotFound, fmt::format("{}: no older ZenFS", device.name()));
-  newest->superblock.metadata_zones = std::move(zones);
-  return std::move(newest->superblock);
+  return out;
+}
+
+}  // namespace
+
+Result<Superblock> FindOlderSuperblock(ZonedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(FoundOlder found, LookForOlder(device));
+  if (!found.newest && found.damage) return Fail(Code::kCorruption, found.damage->text());
+  if (!found.newest || found.newest->sequence == kOlderUndoSequence)
+    return Fail(Code::kNotFound, fmt::format("{}: no older ZenFS", device.name()));
+  found.newest->superblock.metadata_zones = std::move(found.zones);
+  return std::move(found.newest->superblock);
 }
 
 std::vector<std::optional<std::uint32_t>> OlderSequences(ZonedDevice& device,
@@ -205,6 +219,35 @@ Result<ZoneReplay> ReplayZone(ZonedDevice& device, const ZoneInfo& zone, std::ui
   return out;
 }
 
+}  // namespace
+
+Result<OlderRemains> FindOlderRemains(ZonedDevice& device) {
+  ZENFS_ASSIGN_OR_RETURN(const FoundOlder found, LookForOlder(device));
+  if (!found.newest) return OlderRemains::kNone;
+  if (found.newest->sequence == kOlderUndoSequence) return OlderRemains::kUndo;
+  for (const ZoneId id : found.zones) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo zone, device.ReportZone(id));
+    if (!ReadSuperblock(device, zone)) continue;
+    Files files;
+    const Result<ZoneReplay> replay = ReplayZone(device, zone, found.newest->superblock.version, files);
+    if (replay && replay->has_snapshot) return OlderRemains::kLog;
+  }
+  return OlderRemains::kNone;
+}
+
+Status CheckNotBeingUndone(ZonedDevice& device, const Superblock& superblock) {
+  if (!superblock.was_older()) return {};
+  ZENFS_ASSIGN_OR_RETURN(const OlderRemains remains, FindOlderRemains(device));
+  if (remains != OlderRemains::kUndo) return {};
+  return Fail(
+      Code::kReadOnly,
+      fmt::format("{}: the undo of its upgrade was interrupted; run zenfs upgrade --undo=FILE again, or "
+                  "zenfs upgrade to stay with this ZenFS",
+                  device.name()));
+}
+
+namespace {
+
 // --- extents ---
 
 // Where extents may be, and which places are taken. Turns places of the older ZenFS into extents.
@@ -252,6 +295,11 @@ class Places {
   void NoteOpen(std::uint64_t start) {
     if (const auto place = PlaceOf({.start = start, .length = 1}); place && IsMultiple(place->value, block_))
       open_.insert(place->value);
+  }
+  std::set<ZoneId> OpenZones() const {
+    std::set<ZoneId> zones;
+    for (const std::uint64_t start : open_) zones.insert(ZoneOf(DeviceOffset(start)));
+    return zones;
   }
 
   ZoneId ZoneOf(DeviceOffset place) const { return device_.geometry().ZoneOf(place); }
@@ -313,6 +361,7 @@ class StateMaker {
       return Fail(Code::kCorruption, "contradicts itself: " + applied.error().text());
     return state;
   }
+  std::set<ZoneId> OpenZones() const { return places_.OpenZones(); }
 
  private:
   using Edits = std::vector<Edit>;
@@ -478,7 +527,8 @@ Status OlderLog::Read(const std::vector<ZoneInfo>& zones) {
                        .zone = zone,
                        .at = replay.end});
     }
-    auto state = StateMaker(device_, superblock_, directories_, flaws).Make(files);
+    StateMaker maker(device_, superblock_, directories_, flaws);
+    auto state = maker.Make(files);
     if (!state && state.error().code() == Code::kCorruption)
       return Corrupt(device_, state.error().text() + "; restore from a backup");
     if (!state) return Fail(state.error());
@@ -490,6 +540,7 @@ Status OlderLog::Read(const std::vector<ZoneInfo>& zones) {
     replayed_.position = replay.end;
     replayed_.frames = replayed_.sequence = replay.records;
     flaws_ = std::move(flaws);
+    open_zones_ = maker.OpenZones();
     return {};
   }
   return Corrupt(device_, "has no whole snapshot in any of its zones; restore from a backup");

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,20 @@ struct OlderFlaw {
 [[nodiscard]] std::string OlderVolumeText(const std::string& device, const Superblock& superblock);
 
 // Finds the superblock of an older ZenFS with the highest sequence. Does not compare the geometry. Errors: kNotFound if no
-// metadata zone has one; kCorruption if those that there are can't be used.
+// metadata zone has one, or an upgrade is being undone; kCorruption if those that there are can't be used.
 [[nodiscard]] Result<Superblock> FindOlderSuperblock(ZonedDevice& device);
+
+// What is left of an older ZenFS beside a volume of format 3 that was one (Superblock::was_older). The order in which an upgrade
+// and its undo write and reset zones lets each power cut leave one of these (docs/formats/older-formats.md).
+enum class OlderRemains : std::uint8_t {
+  kNone,
+  kLog,  // its log, with a whole snapshot: the volume is still, or again, one of the older ZenFS
+  kUndo,  // an upgrade is being undone: the volume is of format 3, and must not be written until that has ended
+};
+// Errors: those of reading.
+[[nodiscard]] Result<OlderRemains> FindOlderRemains(ZonedDevice& device);
+// For who is about to write to the volume `superblock`. Errors: kReadOnly if an upgrade is being undone.
+[[nodiscard]] Status CheckNotBeingUndone(ZonedDevice& device, const Superblock& superblock);
 
 // The sequences of the superblocks in `zones`; nothing where there is none. They differ after each roll of the log.
 [[nodiscard]] std::vector<std::optional<std::uint32_t>> OlderSequences(ZonedDevice& device,
@@ -53,12 +66,15 @@ class OlderLog {
   // After a Read that succeeded. `generation` is the sequence of the superblock, `sequence` the number of records.
   const Replayed& replayed() const { return replayed_; }
   const std::vector<OlderFlaw>& flaws() const { return flaws_; }
+  // Zones with a file that was open when its writer ended. Their write pointers say how long it is.
+  const std::set<ZoneId>& open_zones() const { return open_zones_; }
 
  private:
   ZonedDevice& device_;
   const Superblock& superblock_;
   Replayed replayed_;
   std::vector<OlderFlaw> flaws_;
+  std::set<ZoneId> open_zones_;
   std::map<std::string, FileId, std::less<>> directories_;  // ever seen, by path
 };
 

@@ -13,6 +13,7 @@
 #include "format/superblock.h"
 #include "metalog/metazones.h"
 #include "metalog/older_log.h"
+#include "metalog/replay.h"
 #include "metalog/zone_reader.h"
 
 namespace zenfs {
@@ -208,8 +209,19 @@ Result<Superblock> ProbeSuperblock(ZonedDevice& device) {
   const PresenceMark mark = PresenceMark::Now(device);
   Result<Superblock> found = FindSuperblock(device);
   ZENFS_RETURN_IF_ERROR(mark.Check(device));
-  if (found) ZENFS_RETURN_IF_ERROR(CheckGeometry(device, *found));
-  return found;
+  if (!found) return found;
+  ZENFS_RETURN_IF_ERROR(CheckGeometry(device, *found));
+  if (!found->was_older()) return found;
+  ZENFS_ASSIGN_OR_RETURN(const OlderRemains remains, FindOlderRemains(device));
+  ZENFS_RETURN_IF_ERROR(mark.Check(device));
+  if (remains != OlderRemains::kLog) return found;
+  // A volume that was mounted read-write is never the older one again.
+  if (const auto replayed = Replay(device, *found); replayed && replayed->state.epoch() != 0) return found;
+  return Fail(
+      Code::kNotSupported,
+      fmt::format("{}: still a volume of the older ZenFS, because its upgrade was interrupted: run zenfs "
+                  "upgrade again",
+                  device.name()));
 }
 
 Result<Superblock> ProbeReadable(ZonedDevice& device) {

@@ -17,14 +17,15 @@ namespace zenfs {
 //   kCorruption       all copies are damaged, or only other remains of a ZenFS are found anywhere on the device (the text
 //                     says what and where)
 //   kNotSupported     a newer version, unknown incompatible feature bits (the text names them), or formats 1 and 2 of the
-//                     older ZenFS
+//                     older ZenFS, also if an upgrade of it was interrupted
 //   kInvalidArgument  the device's geometry is not the one in the superblock (the text names both values), or the device is
 //                     one of the two devices of a volume (the text names the other)
 [[nodiscard]] Result<Superblock> ProbeSuperblock(ZonedDevice& device);
 // The same, and accepts formats 1 and 2 of the older ZenFS, too. Only for what never writes to the device. Errors: those of
 // ProbeSuperblock; kCorruption if all superblocks of an older ZenFS are damaged.
 [[nodiscard]] Result<Superblock> ProbeReadable(ZonedDevice& device);
-// As ProbeSuperblock, for any single device, also one of two. Does not compare the geometry.
+// As ProbeSuperblock, for any single device, also one of two. Does not compare the geometry, and finds the superblock of an upgrade
+// that was interrupted, too.
 [[nodiscard]] Result<Superblock> FindSuperblock(ZonedDevice& device);
 // The same for the second of two devices: takes no copy that is of another device, such as the main one. Errors: also
 // kInvalidArgument if there is only such a copy.

@@ -13,6 +13,7 @@
 #include "device/presence.h"
 #include "metalog/metadata_scan.h"
 #include "metalog/metalog.h"
+#include "metalog/older_log.h"
 #include "metalog/probe.h"
 #include "metalog/reconstruct.h"
 #include "metalog/replay.h"
@@ -283,6 +284,7 @@ Result<RepairPlan> PlanFor(ZonedDevice& device) {
                                                device.name(), superblock.error().ToString()));
   }
   ZENFS_RETURN_IF_ERROR(CheckWritable(*superblock));
+  ZENFS_RETURN_IF_ERROR(CheckNotBeingUndone(device, *superblock));
   return Planner(device, *std::move(superblock)).Run();
 }
 
