@@ -17,7 +17,13 @@
 namespace zenfs {
 namespace {
 
-Json ToJson(const ScrubReport& report) {
+// What became of the checksums that the scrub has computed.
+struct Recorded {
+  std::uint64_t extents = 0;
+  std::string why_not;  // if there are some that are not recorded
+};
+
+Json ToJson(const ScrubReport& report, const Recorded& recorded) {
   Json json{{"clean", report.clean()},
             {"superblocks", report.superblocks},
             {"metadata_frames", report.metadata_frames},
@@ -30,7 +36,8 @@ Json ToJson(const ScrubReport& report) {
             {"log_bytes", report.log_bytes},
             {"metadata_bytes", report.metadata_bytes},
             {"extents_without_checksum", report.extents_without_checksum},
-            {"bytes_without_checksum", report.bytes_without_checksum}};
+            {"bytes_without_checksum", report.bytes_without_checksum},
+            {"checksums_recorded", recorded.extents}};
   AddFindings(report.findings, json);
   return json;
 }
@@ -49,17 +56,13 @@ class ScrubAction : public Action {
       const auto directory = HostDirectory::Open(results_);
       if (!directory) return Fail(directory.error().With("--results"));
     }
-    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
-    options_.progress = [&console](std::uint64_t done, std::uint64_t of) {
-      console.Progress("scrubbing", done, of);
-    };
-    ZENFS_ASSIGN_OR_RETURN(const ScrubReport report, ScrubVolume(*named.device, options_));
-    console.EndProgress();
+    ZENFS_ASSIGN_OR_RETURN(const ScrubReport report, Scrub(console));
     if (!report.unsynced.empty()) console.PrintNote("scrub", report.unsynced);
+    const Recorded recorded = Record(report);
     if (json_) {
-      console.PrintJson(ToJson(report));
+      console.PrintJson(ToJson(report, recorded));
     } else {
-      PrintText(report, console);
+      PrintText(report, recorded, console);
     }
     if (!results_.empty()) {
       const auto errors = static_cast<std::uint64_t>(
@@ -72,7 +75,27 @@ class ScrubAction : public Action {
   }
 
  private:
-  static void PrintText(const ScrubReport& report, Console& console) {
+  Result<ScrubReport> Scrub(Console& console) {
+    ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kReadOnly));
+    options_.progress = [&console](std::uint64_t done, std::uint64_t of) {
+      console.Progress("scrubbing", done, of);
+    };
+    Result<ScrubReport> report = ScrubVolume(*named.device, options_);
+    console.EndProgress();
+    return report;
+  }
+
+  // Needs the volume for itself, because only one program writes to it at a time.
+  Recorded Record(const ScrubReport& report) const {
+    if (!report.clean() || report.computed.empty()) return {};
+    const Result<NamedDevice> named = device_.Open(OpenMode::kExclusive);
+    if (!named) return {.why_not = named.error().text()};
+    const Result<std::uint64_t> extents = RecordChecksums(*named->device, report.computed);
+    if (!extents) return {.why_not = extents.error().text()};
+    return {.extents = *extents};
+  }
+
+  static void PrintText(const ScrubReport& report, const Recorded& recorded, Console& console) {
     PrintFindings(report.findings, console);
     console.Print(fmt::format("{}: {}, {}, {}, {}, {}, {} used\n", report.clean() ? "Clean" : "DAMAGED",
                               Counted(report.superblocks, "superblock"),
@@ -83,6 +106,13 @@ class ScrubAction : public Action {
     console.Print(fmt::format("{} of {} without checksum: they can be read, but not verified\n",
                               Counted(report.extents_without_checksum, "extent"),
                               ShortBytes(report.bytes_without_checksum)));
+    if (recorded.extents != 0) {
+      console.Print(
+          fmt::format("{} now: the next scrub verifies them\n",
+                      recorded.extents == 1 ? "1 has one" : fmt::format("{} have one", recorded.extents)));
+    } else if (!recorded.why_not.empty()) {
+      console.Print(fmt::format("No checksum was recorded: {}\n", Printable(recorded.why_not)));
+    }
   }
 
   DeviceOption device_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "format/superblock.h"
 #include "metalog/follower.h"
 #include "metalog/metadata_scan.h"
+#include "metalog/metalog.h"
 #include "metalog/metazones.h"
 #include "metalog/probe.h"
 #include "metalog/replay.h"
@@ -343,9 +345,11 @@ class FileScrub {
     std::uint64_t omitted = 0;
     std::uint64_t extents_without_checksum = 0;
     std::uint64_t bytes_without_checksum = 0;
+    std::vector<ComputedChecksum> computed;
   };
   Result<Outcome> Read(const FileRecord& record);
-  Status ReadExtent(const Extent& extent, Outcome& outcome);
+  // Returns the checksum of the bytes; nothing if some can't be read.
+  Result<KnownCrc> ReadExtent(const Extent& extent, Outcome& outcome);
   struct Unreadable {  // bytes of the blocks of an extent
     std::uint64_t from = 0;
     std::uint64_t to = 0;
@@ -366,7 +370,7 @@ FileScrub::FileScrub(ScrubContext& context, FindNow find_now)
 Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames& names) {
   ScrubReport& out = context_.out;
   for (int tries = 0; record != nullptr; ++tries) {
-    ZENFS_ASSIGN_OR_RETURN(const Outcome outcome, Read(*record));
+    ZENFS_ASSIGN_OR_RETURN(Outcome outcome, Read(*record));
     SyncPoint::Reach("FileScrub:read");
     const std::shared_ptr<const FileRecord> now = outcome.damage.empty() ? record : find_now_(record->id);
     const bool same = now != nullptr && (now == record || *now == *record);
@@ -381,6 +385,8 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
       out.bytes_without_checksum += outcome.bytes_without_checksum;
     }
     if (same) {
+      if (!context_.superblock.is_older())
+        std::ranges::move(outcome.computed, std::back_inserter(out.computed));
       for (const Damage& damage : outcome.damage)
         out.findings.Add(Severity::kError, [&] { return FindingOf(damage, record->id, names); });
       out.findings.AddOmitted(Severity::kError, outcome.omitted);
@@ -404,15 +410,18 @@ Status FileScrub::File(std::shared_ptr<const FileRecord> record, const FileNames
 Result<FileScrub::Outcome> FileScrub::Read(const FileRecord& record) {
   Outcome outcome;
   for (const Extent& extent : record.extents) {
-    ZENFS_RETURN_IF_ERROR(ReadExtent(extent, outcome));
+    ZENFS_ASSIGN_OR_RETURN(const KnownCrc crc, ReadExtent(extent, outcome));
     if (extent.crc) continue;
     ++outcome.extents_without_checksum;
     outcome.bytes_without_checksum += extent.length;
+    if (!crc) continue;
+    outcome.computed.push_back({record.id, extent});
+    outcome.computed.back().extent.crc = crc;
   }
   return outcome;
 }
 
-Status FileScrub::ReadExtent(const Extent& extent, Outcome& outcome) {
+Result<KnownCrc> FileScrub::ReadExtent(const Extent& extent, Outcome& outcome) {
   const Geometry& geometry = context_.device.geometry();
   const auto add = [&outcome](Damage damage) {
     if (outcome.damage.size() == Findings::kKeptAtMost) {
@@ -449,9 +458,10 @@ Status FileScrub::ReadExtent(const Extent& extent, Outcome& outcome) {
     add({blocks.begin + run.from, in_file(run.from), in_file(run.to),
          fmt::format("can't be read ({})", run.error)});
   }
-  if (!unreadable.empty() || crc == extent.crc.value_or(crc)) return {};
-  add({extent.place, extent.file_offset, extent.end(), "do not match their checksum"});
-  return {};
+  if (!unreadable.empty()) return std::nullopt;
+  if (crc != extent.crc.value_or(crc))
+    add({extent.place, extent.file_offset, extent.end(), "do not match their checksum"});
+  return crc;
 }
 
 void FileScrub::FindUnreadable(const BlockRange& blocks, std::uint64_t at, std::vector<Unreadable>& runs) {
@@ -665,6 +675,70 @@ Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options
   Result<ScrubReport> report = ScrubOnView(*paced, options);
   ZENFS_RETURN_IF_ERROR(PresenceMark::AtOpen().Check(*paced));
   return report;
+}
+
+namespace {
+
+// The edit that gives extents of `file` their checksums, and their number; nothing if the file changed since. `computed`: all of one file.
+std::optional<std::pair<SetExtents, std::uint64_t>> WithChecksums(
+    const FileRecord& file, std::span<const ComputedChecksum> computed) {
+  SetExtents edit{.id = file.id,
+                  .from_offset = computed.front().extent.file_offset,
+                  .size = file.size,
+                  .mtime_seconds = file.mtime_seconds};
+  auto next = computed.begin();
+  for (const Extent& extent : file.extents) {
+    if (extent.file_offset < edit.from_offset) continue;
+    edit.extents.push_back(extent);
+    if (next == computed.end() || next->extent.file_offset != extent.file_offset) continue;
+    if (next->extent.place != extent.place || next->extent.length != extent.length || extent.crc)
+      return std::nullopt;
+    edit.extents.back().crc = (next++)->extent.crc;
+  }
+  if (next != computed.end()) return std::nullopt;
+  return std::pair(std::move(edit), computed.size());
+}
+
+}  // namespace
+
+Result<std::uint64_t> RecordChecksums(ZonedDevice& device, std::span<const ComputedChecksum> computed) {
+  constexpr std::size_t kExtentsInACommit = 1000;
+  const std::unique_ptr<ZonedDevice> guarded = GuardDevice(device);
+  ZENFS_ASSIGN_OR_RETURN(const Superblock superblock, ProbeSuperblock(*guarded));
+  // The end of a file that the older ZenFS had open is a write pointer, so an undo of the upgrade needs it.
+  const auto approve = [&](const State& state) -> Status {
+    if (!superblock.was_older() || state.epoch() != 0) return {};
+    ZENFS_ASSIGN_OR_RETURN(const bool would_finish, Metalog::WouldFinishData(*guarded, superblock));
+    if (!would_finish) return {};
+    return Fail(
+        Code::kBusy,
+        fmt::format("{}: zones would have to be finished for it, and then the upgrade can't be undone; "
+                    "a scrub after the first read-write mount records them",
+                    guarded->name()));
+  };
+  ZENFS_ASSIGN_OR_RETURN(const std::unique_ptr<Metalog> log, Metalog::Open(*guarded, superblock, approve));
+  std::vector<Edit> edits;
+  std::size_t extents = 0;
+  std::uint64_t recorded = 0;
+  Status committed;
+  while (committed.ok() && !computed.empty()) {
+    const auto other = std::ranges::find_if(
+        computed, [&](const ComputedChecksum& each) { return each.file != computed.front().file; });
+    const auto of_file = computed.first(static_cast<std::size_t>(other - computed.begin()));
+    computed = computed.subspan(of_file.size());
+    const auto file = log->recovered().FindFile(of_file.front().file);
+    if (auto edit = file == nullptr ? std::nullopt : WithChecksums(*file, of_file)) {
+      extents += edit->first.extents.size();
+      recorded += edit->second;
+      edits.emplace_back(std::move(edit->first));
+    }
+    if (edits.empty() || (extents < kExtentsInACommit && !computed.empty())) continue;
+    committed = log->Commit(std::exchange(edits, {}));
+    extents = 0;
+  }
+  log->Stop();
+  ZENFS_RETURN_IF_ERROR(committed);
+  return recorded;
 }
 
 }  // namespace zenfs

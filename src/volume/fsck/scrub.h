@@ -1,19 +1,27 @@
 // Scrub: reads all contents of a volume and verifies all checksums (`zenfs scrub`; fsck is check_volume.h): those of the copies of the superblock, the metadata log, the
-// frames of logs, and the extents of files. Changes nothing, and continues after damage.
+// frames of logs, and the extents of files. Changes nothing but by RecordChecksums, and continues after damage.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "base/uuid.h"
 #include "device/zoned_device.h"
+#include "model/file_record.h"
 #include "volume/fsck/finding.h"
 
 namespace zenfs {
+
+// An extent that has no checksum yet, with the one of its bytes.
+struct ComputedChecksum {
+  FileId file;
+  Extent extent;
+};
 
 // The counts include damaged items.
 struct ScrubReport {
@@ -32,6 +40,8 @@ struct ScrubReport {
   std::uint64_t metadata_bytes = 0;            // written in metadata zones
   std::uint64_t extents_without_checksum = 0;  // of `extents`: read, but there is no checksum to verify
   std::uint64_t bytes_without_checksum = 0;
+  std::vector<ComputedChecksum>
+      computed;  // for these, by file and place in it; not if only the older ZenFS can write the volume
 
   std::uint64_t used_bytes() const { return data_bytes + log_bytes + metadata_bytes; }
   bool clean() const { return !HasError(findings); }
@@ -48,5 +58,11 @@ struct ScrubOptions {
 // look the same. Damage is reported as findings. Errors: those of ProbeSuperblock, CheckPairOf and of a zone report; kIo if the device
 // can't be read at all any more; kTimedOut beside a writer that changes the metadata log during each try to read it.
 [[nodiscard]] Result<ScrubReport> ScrubVolume(ZonedDevice& device, const ScrubOptions& options);
+
+// Commits checksums that a scrub has computed, so that the next one can verify them. Leaves out files that were changed since.
+// `device` is open exclusively. Returns the number of extents that have one now. Errors: those of ProbeSuperblock and of the metadata
+// log; kBusy if an upgrade from the older ZenFS could not be undone any more (upgrade/upgrade.h).
+[[nodiscard]] Result<std::uint64_t> RecordChecksums(ZonedDevice& device,
+                                                    std::span<const ComputedChecksum> computed);
 
 }  // namespace zenfs
