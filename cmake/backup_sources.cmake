@@ -1,4 +1,4 @@
-# Sources of src/backup and src/repair, which only the command needs. The rest is in sources.cmake.
+# Sources of src/backup, src/repair and src/upgrade, which only the command needs. The rest is in sources.cmake.
 set(ZENFS_SOURCES_backup
   backup/backup.cc
   backup/backup_destination.cc
@@ -33,6 +33,14 @@ set(ZENFS_SOURCES_repair
   repair/repair_extents.cc
   repair/repair_logs.cc
   repair/repair_names.cc
+)
+set(ZENFS_SOURCES_upgrade
+  upgrade/upgrade.cc
+  upgrade/upgrade_plan.cc
+)
+set(ZENFS_TESTS_upgrade
+  upgrade/upgrade_crash_test.cc
+  upgrade/upgrade_test.cc
 )
 set(ZENFS_TESTS_repair
   repair/metadata_file_test.cc

@@ -13,7 +13,7 @@ function(zenfs_add_cli_core)
   target_include_directories(zenfs_cli_core SYSTEM PRIVATE ${ZENFS_TOMLPLUSPLUS})
   target_compile_definitions(zenfs_cli_core PRIVATE ZENFS_VERSION="${PROJECT_VERSION}" FUSE_USE_VERSION=312)
   target_link_libraries(zenfs_cli_core
-    PUBLIC zenfs_volume zenfs_backup zenfs_repair zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::core
+    PUBLIC zenfs_volume zenfs_backup zenfs_repair zenfs_upgrade zenfs_backends zenfs_discovery CLI11::CLI11 nlohmann_json::nlohmann_json prometheus-cpp::core
     PRIVATE civetweb::civetweb ${ZENFS_FUSE} ${CURSES_LIBRARIES} zenfs_flags)
 endfunction()
 
@@ -69,10 +69,13 @@ function(zenfs_add_cli_tests)
     STATIC_PROGRAM=$<TARGET_FILE:zenfs_running_static>)
   foreach(suite usage_test.py emulator_test.py filesystem_test.py log_device_test.py damage_test.py repair_test.py scrub_test.py names_test.py
           backup_test.py one_file_test.py mount_test.py tree_test.py hostile_names_test.py watching_test.py space_test.py shell_test.py devices_test.py
-          buffers_test.py advise_test.py outputs_test.py configuration_test.py screen_test.py older_test.py)
+          buffers_test.py advise_test.py outputs_test.py configuration_test.py screen_test.py older_test.py upgrade_test.py)
     string(REPLACE _test.py "" name cli_${suite})
     zenfs_python_test(${name} tests/cli/${suite} ENVIRONMENT ${environment})
   endforeach()
+  if(DEFINED ENV{ZENFS_OLDER_IMAGES})  # devices of the real older ZenFS, which are not in the source tree
+    zenfs_python_test(cli_older_images tests/cli/older_images_test.py ENVIRONMENT ${environment} ZENFS_OLDER_IMAGES=$ENV{ZENFS_OLDER_IMAGES})
+  endif()
   zenfs_python_test(units tests/packaging/units_test.py ENVIRONMENT ${environment} BUILD=${PROJECT_BINARY_DIR})
   zenfs_python_test(monitoring tests/packaging/monitoring_test.py ENVIRONMENT ${environment} BUILD=${PROJECT_BINARY_DIR})
   if(NOT ZENFS_SANITIZE)  # their runtime reserves more address space than any limit of this test

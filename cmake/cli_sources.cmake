@@ -7,6 +7,7 @@ set(ZENFS_SOURCES_cli
   cli/command_line.cc
   cli/completion.cc
   cli/configuration.cc
+  cli/consent.cc
   cli/console.cc
   cli/dashboard.cc
   cli/device_option.cc
@@ -47,6 +48,7 @@ set(ZENFS_SOURCES_cli
   cli/table.cc
   cli/top.cc
   cli/transfer_console.cc
+  cli/upgrade.cc
   cli/verbs.cc
   cli/volume_inodes.cc
   cli/volume_poll.cc

@@ -118,5 +118,6 @@ function(zenfs_add_plugin_tests)
     PUT_AND_GET=$<TARGET_FILE:zenfs_put_and_get>
     PUT_AND_GET_STATIC=$<TARGET_FILE:zenfs_put_and_get_static>)
   zenfs_python_test(default_device tests/rocksdb/default_device_test.py ENVIRONMENT ${environment})
-  set_tests_properties(preload default_device PROPERTIES TIMEOUT 600)
+  zenfs_python_test(older_zenfs tests/rocksdb/older_zenfs_test.py ENVIRONMENT ${environment} VOLUME_TOOL=$<TARGET_FILE:zenfs_volume_tool>)
+  set_tests_properties(preload default_device older_zenfs PROPERTIES TIMEOUT 600)
 endfunction()

@@ -37,7 +37,7 @@ function(zenfs_add_testing)
   zenfs_layer(testing DEPENDS base device model emulator zonefs)
 endfunction()
 function(zenfs_add_tests)
-  foreach(layer base model metrics device format buffers zone metalog file wal catalog open reclaim volume backup repair
+  foreach(layer base model metrics device format buffers zone metalog file wal catalog open reclaim volume backup repair upgrade
                 host emulator block nvme zonefs backends discovery testing)
     zenfs_test_program(${layer} FOLDER src SOURCES ${ZENFS_TESTS_${layer}}
       LINK zenfs_${layer} zenfs_testing ${ZENFS_LINK_${layer}} SHARDS ${ZENFS_SHARDS_${layer}})

@@ -1,12 +1,10 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <ctime>
 #include <string>
 
-#include "base/clock.h"
 #include "base/counted.h"
 #include "base/short_bytes.h"
+#include "cli/consent.h"
 #include "cli/console.h"
 #include "cli/device_option.h"
 #include "cli/findings.h"
@@ -41,11 +39,6 @@ void PrintReport(const CheckReport& report, Console& console) {
       "{}: {}, {}, {}, {}, {} used\n", report.clean() ? "Clean" : "DAMAGED", Counted(report.files, "file"),
       Counted(report.directories, "directory", "directories"), Counted(report.extents, "extent"),
       Counted(report.frames, "frame"), ShortBytes(report.used_bytes())));
-}
-
-std::string DefaultSaveFile(const Uuid& uuid) {
-  return fmt::format("zenfs-metadata-{}-{:%Y%m%dT%H%M%SZ}.zmeta", uuid.ToString(),
-                     fmt::gmtime(static_cast<std::time_t>(WallSeconds())));
 }
 
 void PrintPlan(const RepairPlan& plan, const std::string& save_to, Console& console) {
@@ -138,7 +131,7 @@ class CheckAction : public Action {
     };
     if (plan.nothing_to_do()) return end("nothing to do", plan.losses.empty());
     if (dry_run_) return end("dry run", false);
-    ZENFS_ASSIGN_OR_RETURN(const bool agreed, Agreed(console));
+    ZENFS_ASSIGN_OR_RETURN(const bool agreed, MayGoOn(console, yes_, json_));
     if (!agreed) {
       console.Print("Nothing was changed.\n");
       return kCheckFindings;
@@ -152,16 +145,6 @@ class CheckAction : public Action {
       PrintReport(report, console);
     }
     return end("repaired", report.clean());
-  }
-
-  // Returns whether to continue. Errors: kInvalidArgument if there is no terminal to ask on.
-  Result<bool> Agreed(Console& console) const {
-    if (yes_) return true;
-    if (json_ || !Terminal::Of(fileno(stdin)).is_terminal) {
-      return Fail(Code::kInvalidArgument,
-                  "nothing was changed: give --yes, or run it on a terminal, which asks first");
-    }
-    return console.Ask("Go on?");
   }
 
   // Returns kCheckClean after the old metadata is restored.

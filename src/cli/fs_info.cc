@@ -19,6 +19,7 @@ void AddFeatures(const Superblock& sb, Figures& figures) {
                    {"incompatible", sb.incompatible}},
               fmt::format("compatible {:#x}, read-only-compatible {:#x}, incompatible {:#x}", sb.compatible,
                           sb.read_only_compatible, sb.incompatible));
+  if (sb.was_older()) figures.Add("Upgraded", "upgraded", true, "from the older ZenFS");
 }
 
 void AddSuperblock(const Superblock& sb, std::span<const ZoneId> all_metadata_zones, Figures& figures) {

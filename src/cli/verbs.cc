@@ -24,6 +24,7 @@ std::span<const Verb> Verbs() {
        MakeCheck, kCheckImpossible},
       {"scrub", "Read everything and verify all checksums; exit 0 clean, 1 findings, 2 not scrubbed",
        MakeScrub, kCheckImpossible},
+      {"upgrade", "Take over a volume of the older ZenFS in place, or undo that", MakeUpgrade},
       {"dump", "Print zones, files and extents as JSON", MakeDump},
       {"backup", "Copy files to a directory of the host, verified; continues where it stopped", MakeBackup},
       {"restore", "Copy files of the host into a file system, verified; continues where it stopped",

@@ -57,6 +57,7 @@ std::unique_ptr<Action> MakeExporter(CLI::App& app);
 std::unique_ptr<Action> MakeBuffers(CLI::App& app);
 std::unique_ptr<Action> MakeCheck(CLI::App& app);
 std::unique_ptr<Action> MakeScrub(CLI::App& app);
+std::unique_ptr<Action> MakeUpgrade(CLI::App& app);
 std::unique_ptr<Action> MakeDump(CLI::App& app);
 std::unique_ptr<Action> MakeBackup(CLI::App& app);
 std::unique_ptr<Action> MakeRestore(CLI::App& app);

@@ -258,6 +258,8 @@ Status Metalog::BeginWriting(bool newer_traces, bool has_lost_copies) {
   zones_.FinishSuperseded(chain, spare_slots_);
   if (const std::uint32_t slots = device_.geometry().max_active; slots != 0)
     zones_.LimitOthers(slots - kSlots * wanted_copies_);
+  if (superblock_.was_older() && recovered_.epoch() == 0)
+    ZENFS_RETURN_IF_ERROR(WipeOlderPlaces(device_, chain));
   // The other metadata zones may be reset, so a zone of the current generation must hold a superblock.
   const bool superblock_is_there = zones_.HoldSuperblock(chain);
   if (tail_is_clean && superblock_is_there) return ReplaceLostCopy(chain, has_lost_copies);

@@ -12,6 +12,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/counted.h"
+#include "device/flush_mark.h"
 #include "format/older_format.h"
 #include "metalog/zone_reader.h"
 
@@ -233,6 +234,32 @@ Result<OlderRemains> FindOlderRemains(ZonedDevice& device) {
     if (replay && replay->has_snapshot) return OlderRemains::kLog;
   }
   return OlderRemains::kNone;
+}
+
+Status WipeOlderPlaces(ZonedDevice& device, std::span<const ZoneId> keep) {
+  ZENFS_ASSIGN_OR_RETURN(const FoundOlder found, LookForOlder(device));
+  AlignedBuffer block(RoundUp(kSuperblockBytes, device.geometry().block_size));
+  for (const ZoneId id : found.zones) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo zone, device.ReportZone(id));
+    const bool is_bad =
+        zone.condition == ZoneCondition::kOffline || zone.condition == ZoneCondition::kReadOnly;
+    if (is_bad || std::ranges::find(keep, id) != keep.end()) continue;
+    block.Resize(block.capacity());
+    if (zone.WrittenBytes() >= block.size() && device.Read(zone.start, block.Span()).ok() &&
+        DecodeSuperblock(block.View()))
+      continue;
+    if (zone.condition != ZoneCondition::kEmpty) {
+      ZENFS_RETURN_IF_ERROR(device.Reset(id));
+      ZENFS_RETURN_IF_ERROR(FlushDevice(device));
+    }
+    block.Resize(device.geometry().block_size);
+    std::ranges::fill(block.Span(), std::byte{0});
+    ZENFS_RETURN_IF_ERROR(device.Write(zone.start, block.View()));
+    ZENFS_RETURN_IF_ERROR(FlushDevice(device));
+    ZENFS_RETURN_IF_ERROR(device.Reset(id));
+    ZENFS_RETURN_IF_ERROR(FlushDevice(device));
+  }
+  return {};
 }
 
 Status CheckNotBeingUndone(ZonedDevice& device, const Superblock& superblock) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,12 @@ enum class OlderRemains : std::uint8_t {
 };
 // Errors: those of reading.
 [[nodiscard]] Result<OlderRemains> FindOlderRemains(ZonedDevice& device);
+// Call this before the first write to the metadata zones of an upgraded volume whose epoch is 0. After a torn write a read may return
+// what was there before the last reset (docs/internals/device-assumptions.md, 1); a superblock of the older ZenFS with its snapshot
+// must not return. So the first block of each place of the older metadata is written with zeros and reset again, unless the place is in
+// `keep` or has a superblock of format 3. While it is written, a superblock may return, but without a snapshot it does not count.
+// Needs an active slot. Errors: the device's.
+[[nodiscard]] Status WipeOlderPlaces(ZonedDevice& device, std::span<const ZoneId> keep);
 // For who is about to write to the volume `superblock`. Errors: kReadOnly if an upgrade is being undone.
 [[nodiscard]] Status CheckNotBeingUndone(ZonedDevice& device, const Superblock& superblock);
 

@@ -309,6 +309,8 @@ Status CarryOutOn(ZonedDevice& device, const RepairPlan& plan, const std::string
                                       .next_generation = plan.generation,
                                       .repaired_sequence = plan.sequence},
                                      save_to));
+  if (plan.superblock.was_older() && plan.state.epoch() == 0)
+    ZENFS_RETURN_IF_ERROR(WipeOlderPlaces(device, plan.keep));
   ZENFS_RETURN_IF_ERROR(
       Metalog::Rebuild(device, plan.superblock, plan.state,
                        {.generation = plan.generation, .sequence = plan.sequence, .keep = plan.keep}));

@@ -58,7 +58,7 @@ std::string OlderWriter::SuperblockPayload(std::uint32_t sequence) const {
   PutFixed(out, static_cast<std::uint32_t>(geometry.zone_size / geometry.block_size));
   PutFixed(out, geometry.zone_count);
   PutFixed(out, std::uint32_t{10});
-  PutPadded(out, "/var/lib/older/", 256);
+  PutPadded(out, aux_path_, 256);
   PutPadded(out, "v1.0", 64);
   out.resize(512);
   return out;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -37,7 +38,9 @@ class OlderWriter {
   };
 
   // `device` outlives it and has empty zones.
-  explicit OlderWriter(ZonedDevice& device, std::uint32_t version = 2) : device_(device), version_(version) {}
+  explicit OlderWriter(ZonedDevice& device, std::uint32_t version = 2,
+                       std::string aux_path = "/var/lib/older/")
+      : device_(device), version_(version), aux_path_(std::move(aux_path)) {}
 
   // --- the metadata log; begins in the first zone ---
   // Goes on in a metadata zone with a superblock of this sequence. Conventional zones before it are the test's business.
@@ -72,6 +75,7 @@ class OlderWriter {
 
   ZonedDevice& device_;
   const std::uint32_t version_;
+  const std::string aux_path_;  // the host's directory for LOG and LOCK
   ZoneId log_{0};
 };
 

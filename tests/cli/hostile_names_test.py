@@ -1,12 +1,13 @@
 """Names, labels and paths that others chose can't steer a terminal: each verb, in text and in JSON, and its errors."""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import unittest
 import urllib.parse
 
-from cli_case import SMALL, ZENFS, CliCase
+from cli_case import SMALL, VOLUME_TOOL, ZENFS, CliCase
 
 # C0, DEL, C1 as UTF-8 and as a byte, bytes that are not UTF-8, separators, bidirectional controls, marks without width.
 HOSTILE = [b"\x1b[2J", b"\x07", b"\r", b"\n", b"\x7f", "\u009b2J".encode(), "\u0085".encode(), b"\x9b", b"\xff\xfe", b"\xc0\xaf",
@@ -96,6 +97,7 @@ class HostileNames(CliCase):
         self.run_verb(b"cat", emu, b"made" + ALL, status=1)
         self.run_verb(b"mount", emu, self.device, status=1)
         self.run_verb(b"rmdir", emu, b"--path=d" + ALL, b"--force")
+        self.upgrade_an_older_volume()
         self.configure(f'[volumes]\nhostile = "emu:/{self.escaped(ALL)}"\n'.encode())
         self.run_verb(b"volumes")
         self.run_json(b"volumes")
@@ -106,6 +108,21 @@ class HostileNames(CliCase):
             self.fails(b"volumes")
         verbs = set(re.findall(r"^  ((?:emu )?[a-z-]+)  ", self.run_verb(b"help").stdout.decode(), re.M))
         self.assertEqual(verbs - self.verbs, {"stats", "top", "exporter", "version", "completion"}, "verbs that this test leaves out")
+
+    def upgrade_an_older_volume(self):
+        flat = os.fsencode(self.dir) + b"/flat"
+        os.mkdir(flat)
+        for name in NAMES:  # logs are written anew, and so named in the plan
+            pathlib.Path(os.fsdecode(flat + b"/" + name.replace(b".sst", b".log"))).write_bytes(name * 100)
+        older = self.place + b"/older.img"
+        saved = self.place + b"/saved"
+        self.run_verb(b"emu", b"create", older, *[word.encode() for word in SMALL])
+        made = subprocess.run([VOLUME_TOOL.encode(), b"device", older], input=b"older-copy " + flat + b"\n", capture_output=True, check=True)
+        self.assertNotIn(b"error", made.stdout)
+        self.run_verb(b"upgrade", b"--emu=" + older, b"--dry-run", b"--save=" + saved)
+        self.assertEqual(len(self.run_json(b"upgrade", b"--emu=" + older, b"--dry-run")["plan"]["rewritten_files"]), len(NAMES))
+        self.run_verb(b"upgrade", b"--emu=" + older, b"--yes", b"--save=" + saved)
+        self.run_verb(b"upgrade", b"--emu=" + older, b"--undo=" + saved)
 
     def test_a_name_takes_one_line_of_a_list(self):
         self.run_verb(b"restore", self.emu, b"--path=" + self.source)

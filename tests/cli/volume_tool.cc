@@ -17,13 +17,19 @@
 //                                              all at one unwritten place
 //                              edits COUNT           a commit of COUNT small edits in the metadata log
 //                              logs COUNT ZONES      of a fresh volume: /N.log, without bytes, and ZONES empty log zones
-//                              older                 of an empty device: a small volume of the older ZenFS, as its writer left it when it died
+//                              older [AUX_PATH]      of an empty device: a small volume of the older ZenFS, as its writer left it when it died
+//                              older-copy DIRECTORY  of an empty device: the same with the files of a database on the host
+//                              older-files COUNT     of an empty device: the same with so many tables of one block
 //                              claim COMMITS         a frame that claims COMMITS commits, and has none
 //
 // The device is held until standard input ends, so that a test can see what a second writer is told.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -34,6 +40,7 @@
 #include "discovery/volume_device.h"
 #include "format/edit_codec.h"
 #include "format/metalog_payload.h"
+#include "format/older_format.h"
 #include "metalog/generation_writer.h"
 #include "metalog/metalog.h"
 #include "metalog/probe.h"
@@ -240,8 +247,8 @@ Result<std::uint64_t> PutEdits(ZonedDevice& device, std::uint64_t count) {
 }
 
 // A table with two names, a log of two segments, and another one with a segment that no record names.
-Result<std::uint64_t> MakeOlder(ZonedDevice& device) {
-  OlderWriter writer(device);
+Result<std::uint64_t> MakeOlder(ZonedDevice& device, const std::string& aux_path) {
+  OlderWriter writer(device, 2, aux_path);
   const auto text = [](std::uint64_t bytes) {
     const auto data = Pattern(bytes, 1);
     return std::string(AsText(data));
@@ -273,6 +280,67 @@ Result<std::uint64_t> MakeOlder(ZonedDevice& device) {
   return 3;
 }
 
+// The files of a directory of the host, as the older ZenFS would have written them in the directory `db`: logs in segments, what a MANIFEST
+// gets between two syncs in an extent of its own, everything else in extents that end with their zone.
+Result<std::uint64_t> MakeOlderCopy(ZonedDevice& device, const std::string& directory) {
+  OlderWriter writer(device);
+  writer.Superblock(ZoneId(0), 1);
+  std::uint32_t zone = kOlderMetadataZones;
+  std::vector<OlderWriter::File> files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string file_name = entry.path().filename();
+    if (!entry.is_regular_file() || file_name == "LOCK" || file_name.starts_with("LOG")) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    OlderWriter::File file{.id = files.size() + 2,
+                           .names = {"db/" + file_name},
+                           .size = bytes.size(),
+                           .framed = file_name.ends_with(".log")};
+    const bool synced = file.framed || file_name.starts_with("MANIFEST");
+    for (std::size_t at = 0; at < bytes.size();) {
+      ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(ZoneId(zone)));
+      const std::uint64_t room = info.capacity - info.WrittenBytes();
+      if (room < device.geometry().block_size) {
+        ++zone;
+        continue;
+      }
+      const std::size_t most = synced ? std::min<std::uint64_t>(1000, room / 2) : room;
+      const std::string_view piece = std::string_view(bytes).substr(at, most);
+      file.extents.push_back(file.framed ? writer.Segment(info.id, piece) : writer.Plain(info.id, piece));
+      at += piece.size();
+    }
+    files.push_back(std::move(file));
+  }
+  writer.Snapshot(files);
+  return files.size();
+}
+
+// So many tables of one block each, in a single snapshot.
+Result<std::uint64_t> MakeOlderFiles(ZonedDevice& device, std::uint64_t count) {
+  OlderWriter writer(device);
+  writer.Superblock(ZoneId(0), 1);
+  const std::uint64_t block = device.geometry().block_size;
+  std::vector<OlderWriter::File> files;
+  std::uint32_t zone = kOlderMetadataZones;
+  while (files.size() < count) {
+    ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device.ReportZone(ZoneId(zone++)));
+    const std::uint64_t blocks = std::min(info.capacity / block, count - files.size());
+    const auto bytes = Pattern(blocks * block, zone);
+    const auto piece = writer.Plain(info.id, AsText(bytes));
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+      const std::uint64_t n = files.size() + 10;
+      files.push_back({.id = n,
+                       .names = {fmt::format("db/{:06}.sst", n)},
+                       .size = block,
+                       .extents = {{.start = piece.start + i * block, .length = block}},
+                       .lifetime = 3,
+                       .mtime = 1600000000});
+    }
+  }
+  writer.Snapshot(files);
+  return count;
+}
+
 Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   std::string verb;
   std::string name;
@@ -286,7 +354,9 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
     ZENFS_RETURN_IF_ERROR(MakeDeepTree(device, bytes, name, more));
     return 0;
   }
-  if (verb == "older") return MakeOlder(device);
+  if (verb == "older") return MakeOlder(device, words >> name ? name : "/var/lib/older/");
+  if (verb == "older-copy" && words >> name) return MakeOlderCopy(device, name);
+  if (verb == "older-files" && words >> bytes) return MakeOlderFiles(device, bytes);
   if (verb == "files" && words >> bytes) return MakeFiles(device, bytes);
   if (verb == "edits" && words >> bytes) return PutEdits(device, bytes);
   if (verb == "claim" && words >> bytes) return PutCommits(device, std::string(bytes, '\0'), bytes);
@@ -295,7 +365,8 @@ Result<std::uint64_t> OnDevice(ZonedDevice& device, std::istream& words) {
   if (verb != "write" || !(words >> zone >> bytes >> seed)) {
     return Fail(Code::kInvalidArgument,
                 "the requests are: write ZONE BYTES SEED, files COUNT, deep DEPTH NAME [FILES], damage NAMES "
-                "EXTENTS, edits COUNT, logs COUNT ZONES, claim COMMITS, older");
+                "EXTENTS, edits COUNT, logs COUNT ZONES, claim COMMITS, older [AUX_PATH], older-copy "
+                "DIRECTORY, older-files COUNT");
   }
   const auto data = Pattern(bytes, seed);
   AlignedBuffer buffer(bytes);
@@ -324,8 +395,13 @@ int Serve(Handler handler) {
 
 int Main(const std::string& mode, const std::string& path, const MountOptions& options) {
   DeviceOptions none;
-  const DeviceUri uri{.kind = "emu", .target = path, .options = {}};
-  auto device = OpenVolumeDevice(uri, OpenMode::kExclusive, &none);
+  Result<DeviceUri> uri = DeviceUri{.kind = "emu", .target = path, .options = {}};
+  if (path.starts_with("dev:") || path.starts_with("zonefs:")) uri = ParseDeviceUri(path);
+  if (!uri) {
+    Answer(Fail(uri.error()));
+    return 1;
+  }
+  auto device = OpenVolumeDevice(*uri, OpenMode::kExclusive, &none);
   if (!device) {
     Answer(Fail(device.error()));
     return 1;

@@ -1,16 +1,23 @@
 // Devices of the older ZenFS. The input is a list of steps on a small device, each a byte and its arguments: a record of any
 // contents with a matching checksum, a superblock, any blocks in any zone, and a zone's condition. Then the device is probed,
-// replayed twice, and each extent of the state is inside a zone that may hold data.
+// replayed twice, each extent of the state is inside a zone that may hold data, and an upgrade and its undo keep all files.
+#include <unistd.h>
+
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "backends/emulator/emulator.h"
+#include "file/extent_reader.h"
 #include "input.h"
 #include "metalog/follower.h"
 #include "metalog/probe.h"
+#include "scratch_path.h"
 #include "testing/older_writer.h"
+#include "upgrade/upgrade.h"
 
 namespace zenfs {
 namespace {
@@ -94,6 +101,47 @@ void CheckPlaces(ZonedDevice& device, const Superblock& superblock, const State&
   }
 }
 
+using FilesOnIt = std::map<std::string, std::string>;  // the bytes of each file, by path
+
+void AddBelow(ZonedDevice& device, const State& state, FileId directory, const std::string& path,
+              FilesOnIt& contents) {
+  for (const auto& [name, id] : state.FindDirectory(directory)->entries) {
+    const std::string below = path + "/" + name;
+    if (state.FindDirectory(id) != nullptr) {
+      AddBelow(device, state, id, below, contents);
+      continue;
+    }
+    const auto file = state.FindFile(id);
+    std::string bytes(file->size, '\0');
+    const bool read = ReadExtents(device, file->extents, 0, std::as_writable_bytes(std::span(bytes))).ok();
+    contents[below] = read ? bytes : "unreadable";
+  }
+}
+
+FilesOnIt ContentsOf(ZonedDevice& device) {
+  FilesOnIt contents;
+  const auto superblock = ProbeReadable(device);
+  Require(superblock.has_value(), "there is a volume");
+  LogFollower follower(device, *superblock);
+  Require(follower.Refresh().has_value(), "its metadata can be read");
+  AddBelow(device, follower.state(), kRootDirectory, "", contents);
+  return contents;
+}
+
+// Every file is the same after an upgrade, after one that failed, and after its undo.
+void Upgrade(ZonedDevice& device) {
+  const auto plan = PlanUpgrade(device);
+  if (!plan) return;
+  const FilesOnIt before = ContentsOf(device);
+  static const ScratchPath copy;
+  ::unlink(copy.path().c_str());  // left by the previous input
+  const bool done = CarryOutUpgrade(device, *plan, copy.path()).ok();
+  Require(ContentsOf(device) == before, "an upgrade keeps the files");
+  if (!done || !UndoUpgrade(device, copy.path()).ok()) return;
+  Require(ProbeReadable(device)->is_older(), "an undo gives the older volume back");
+  Require(ContentsOf(device) == before, "an undo keeps the files");
+}
+
 }  // namespace
 }  // namespace zenfs
 
@@ -111,5 +159,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckPlaces(*device, *superblock, follower.state());
   LogFollower again(*device, *superblock);
   Require(again.Refresh().has_value() && again.state() == follower.state(), "a device has one meaning");
+  Upgrade(*device);
   return 0;
 }
