@@ -25,7 +25,7 @@ SHARE = pathlib.Path(os.environ["LAB_SHARE"])
 LINES, ACKNOWLEDGED = SHARE / "lines", SHARE / "acknowledged"
 TRACING = pathlib.Path("/sys/kernel/tracing")
 ZONE_RESET = re.compile(r"zsa=(0x)?4\b")
-PATIENCE = 280
+PATIENCE = 1000
 
 
 def line(**what):
