@@ -23,6 +23,8 @@ VERBS = {
     # DeepPaths runs backup and restore, because both need minutes for many files.
     "backup": [["cat", "dir-0/000000.sst"], ["get", "dir-0/000000.sst", "EMPTY/copy", "--force"]],
     "restore": [["put", __file__, "copy", "--force"]],
+    # Needs a volume of the older ZenFS, as test_of_an_older_volume makes one.
+    "upgrade": [],
 }
 
 
@@ -102,6 +104,29 @@ class Budgets(MemoryCase):
     def test_of_many_zones(self):
         self.make(f"--zones={ZONES}", "--zone-size=64K")
         self.check_all(ZONES, 0)
+
+
+    def test_of_an_older_volume(self):
+        self.ok("emu", "create", self.image, "--max-open=14", "--max-active=14", "--zones=64", "--zone-size=64M")
+        self.tool(f"older-files {FILES}")
+        table = budgets()
+        fixed, per_zone, per_file = table["df"]
+        for words in VERBS["df"]:
+            if "--repair" in words:  # refuses such a volume
+                continue
+            with self.subTest(words=words):
+                done = self.run_within(fixed + 64 * per_zone + FILES * 2 * per_file, words)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        fixed, per_zone, per_file = table["upgrade"]
+        budget = 64 * per_zone + FILES * per_file
+        saved = os.path.join(self.dir, "saved")
+        upgrade = ["upgrade", "--yes", f"--save={saved}"]
+        done = self.run_within(fixed + budget // 8, upgrade)
+        self.assertEqual((done.returncode, done.stderr), (1, b"zenfs upgrade: out of memory\n"))
+        for words in (upgrade, ["upgrade", f"--undo={saved}"]):
+            done = self.run_within(fixed + budget, words)
+            self.assertEqual((done.returncode, done.stderr), (0, b""), words)
+        self.assertEqual(self.ok_json("fs-info", f"--emu={self.image}")["format"], 2)
 
 
 class DeepPaths(MemoryCase):
