@@ -7,7 +7,7 @@
 //
 //   list        opens the file system and lists FOLDER
 //   small       writes COUNT files of 4 KiB, each synced
-//   many        the same, none synced
+//   many        the same by sixteen threads, none synced
 //   large       writes COUNT files of 4 MiB, each synced
 //   full        the same until there is no room
 //   tables      writes COUNT tables of 100 keys
@@ -27,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ constexpr std::uint64_t kSmallFile = 4 << 10;
 constexpr std::uint64_t kLargeFile = 4 << 20;
 constexpr int kKeysOfTable = 100;
 constexpr int kTablesAtOnce = 100;
+constexpr std::uint64_t kThreadsOfMany = 16;
 constexpr int kUnsyncedPauseMicros = 1000;
 
 [[noreturn]] void Die(const std::string& what) {
@@ -63,14 +65,19 @@ class Times {
   void Start() { started_ = NowMicros(); }
   void End() { micros_.push_back(NowMicros() - started_); }
 
-  // `operations`: if one time is that of several.
-  void Print(const char* name, std::uint64_t operations = 0) {
+  void Add(const Times& others) {
+    micros_.insert(micros_.end(), others.micros_.begin(), others.micros_.end());
+  }
+  std::uint64_t Sum() const { return std::accumulate(micros_.begin(), micros_.end(), std::uint64_t{0}); }
+
+  // `operations`: if one time is that of several. `elapsed`: microseconds, if several operations ran at a time.
+  void Print(const char* name, std::uint64_t operations = 0, std::uint64_t elapsed = 0) {
     if (micros_.empty()) Die(std::string(name) + ": not one operation");
     std::sort(micros_.begin(), micros_.end());
-    std::uint64_t sum = 0;
-    for (const std::uint64_t one : micros_) sum += one;
+    const std::uint64_t sum = Sum();
     if (operations == 0) operations = micros_.size();
-    const double seconds = std::max<double>(1, static_cast<double>(sum)) / 1e6;
+    if (elapsed == 0) elapsed = sum;
+    const double seconds = std::max<double>(1, static_cast<double>(elapsed)) / 1e6;
     const double count = static_cast<double>(operations);
     std::printf("%-12s : %11.3f micros/op %.0f ops/sec %.3f seconds %llu operations;\n", name,
                 seconds * 1e6 / count, count / seconds, seconds, static_cast<unsigned long long>(operations));
@@ -102,8 +109,10 @@ std::string Numbered(const char* prefix, std::uint64_t number) {
 
 // A value that only this key has.
 std::string ValueOf(std::uint64_t number) {
+  const std::string one = Numbered("value", number);
   std::string value;
-  while (value.size() < 800) value += Numbered("value", number);
+  value.reserve(kSmallFile);
+  while (value.size() < 800) value += one;
   return value;
 }
 
@@ -129,7 +138,23 @@ class Program {
   }
 
   void Small() { WriteFiles("small", kSmallFile); }
-  void Many() { WriteFiles("many", kSmallFile, false); }
+
+  // Their files commit together, where a file is committed.
+  void Many() {
+    MakeFolder();
+    std::vector<Share> shares;
+    for (std::uint64_t first = 0; first < kThreadsOfMany; ++first) shares.push_back({this, first, {}});
+    Times whole;
+    whole.Start();
+    for (Share& share : shares) {
+      rocksdb::Env::Default()->StartThread([](void* mine) { static_cast<Share*>(mine)->Write(); }, &share);
+    }
+    rocksdb::Env::Default()->WaitForJoin();
+    whole.End();
+    Times all;
+    for (const Share& share : shares) all.Add(share.times);
+    all.Print("many", 0, whole.Sum());
+  }
   void Large() { WriteFiles("large", kLargeFile); }
 
   void Full() {
@@ -224,6 +249,21 @@ class Program {
   }
 
  private:
+  // The files of one of several threads.
+  struct Share {
+    void Write() {
+      for (std::uint64_t number = first; number < program->count_; number += kThreadsOfMany) {
+        times.Start();
+        OkOrDie(program->WriteFile(number, kSmallFile, false), "write");
+        times.End();
+      }
+    }
+
+    const Program* program;
+    std::uint64_t first;
+    Times times;
+  };
+
   rocksdb::Options Options() const {
     rocksdb::Options options;
     options.env = env_;
@@ -249,12 +289,12 @@ class Program {
     return database;
   }
 
-  void WriteFiles(const char* name, std::uint64_t bytes, bool synced = true) const {
+  void WriteFiles(const char* name, std::uint64_t bytes) const {
     MakeFolder();
     Times times;
     for (std::uint64_t number = 0; number < count_; ++number) {
       times.Start();
-      OkOrDie(WriteFile(number, bytes, synced), "write");
+      OkOrDie(WriteFile(number, bytes), "write");
       times.End();
     }
     times.Print(name);
