@@ -4,13 +4,13 @@ import pathlib
 import sys
 
 import plots
-from peers import cases, packages, programs
+from peers import cases, outside, packages, programs
 from peers.boots import Boots
 from peers.results import Results, units_of
 from peers.tables import BASE, Tables
 from tooling import command
 from tooling.command import at_least_one
-from tooling.places import BUILD_ROOT
+from tooling.places import BUILD_ROOT, ToolError
 from tooling.screen import Screen
 from trial import machine
 from trial.programs import DEBIAN, RELEASE
@@ -66,6 +66,7 @@ def measure(options, screen):
     names = [name for name in CASES if not options.case or name in options.case]
     try:
         Boots(kernel, {**built, "tools": str(tools)}, results, screen).run(units_of(options.turns, names, candidates), options.boots)
+        compare_outside(results, built, names, screen)
     finally:
         screen.clear()
     tables = Tables(results.document(), candidates, CASES)
@@ -74,6 +75,15 @@ def measure(options, screen):
     print(tables.text())
     print("\n".join(str(out / name) for name in ("results.json", "table.md", "throughput.svg")))
     return 1 if results.failures else 0
+
+
+def compare_outside(results, built, names, screen):
+    missing = [name for name in names if name not in {one["case"] for one in results.outside}]
+    try:
+        results.outside += outside.measure(built, missing, screen)
+    except ToolError as error:
+        screen.line(f"bench: not compared with the same outside of the guest: {error}")
+    results.write()
 
 
 def main(arguments):

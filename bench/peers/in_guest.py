@@ -11,15 +11,13 @@ import subprocess
 import sys
 import time
 import traceback
-from types import SimpleNamespace
 
 from guest.shell import CommandFailed, modprobe
 from guest.devices import nvme
-from peers import cases, emulated_crc
+from peers import cases, emulated_crc, phases
 from peers.candidates import KINDS
 from tooling import process
-from trial import db_bench_output, sets
-from trial.db_bench import DbBench
+from trial import db_bench_output
 
 SHARE = pathlib.Path(os.environ["LAB_SHARE"])
 LINES, ACKNOWLEDGED = SHARE / "lines", SHARE / "acknowledged"
@@ -116,7 +114,8 @@ class Unit:
         self.counters.start()
         place = self.candidate.place(phase.database)
         started = time.monotonic()
-        finished = process.run(self.words(phase, place), self.log, place.environment(), PATIENCE)
+        words = phases.words(self.programs, self.case, phase, place, self.repetition, ACKNOWLEDGED)
+        finished = process.run(words, self.log, place.environment(), PATIENCE)
         seconds = time.monotonic() - started
         self.candidate.settle()
         result = db_bench_output.result_of(finished.output, phase.benchmark)
@@ -135,17 +134,8 @@ class Unit:
                      "seconds": result.seconds, "latency_us": latency,
                      "cpu_us_per_op": cpu, "crc_us_per_op": self.crc_ns_per_byte * counted[summed] / 1e3 / result.operations, "start_cpu_seconds": start_cpu_seconds, **counted, **more})
 
-    def words(self, phase, place):
-        if phase.program != "db_bench":
-            return self.files(phase.program, phase.keys, place)
-        engine = DbBench(SimpleNamespace(db_bench=self.programs["db_bench"]), SimpleNamespace(seconds=phase.seconds))
-        described = sets.Phase(phase.name, phase.benchmark, phase.flags, phase.threads, phase.seconds is not None, None, phase.settle,
-                               phase.after)
-        return engine.words(sets.Case(self.case.name, "", phase.value_bytes, phase.keys, [described]), described, place, self.repetition,
-                            not phase.existing, None)
-
     def files(self, verb, count, place):
-        return [self.programs["files"], place.fs_uri or "posix", verb, place.db, count, ACKNOWLEDGED]
+        return phases.files(self.programs, verb, count, place, ACKNOWLEDGED)
 
     def crash(self):
         self.doing = "the load"

@@ -14,6 +14,7 @@ class Results:
     def __init__(self, path, setup):
         self.path = pathlib.Path(path)
         self.setup, self.samples, self.failures, self.ended = setup, [], [], []
+        self.outside = []
         self.postponed = []  # not written: units of this run that are measured again
         if self.path.exists():
             self.load()
@@ -29,6 +30,7 @@ class Results:
         if differing:
             raise ToolError(f"{self.path} was measured with other {', '.join(differing)}: remove it, or name another --out")
         self.samples, self.failures, self.ended = found["samples"], found["failures"], found["ended"]
+        self.outside = found["outside"]
 
     def add(self, unit, samples, failures):
         self.samples += samples
@@ -47,7 +49,8 @@ class Results:
         return [one for one in units if one not in self.ended]
 
     def document(self):
-        return {"schema": SCHEMA, "setup": self.setup, "ended": self.ended, "samples": self.samples, "failures": self.failures}
+        return {"schema": SCHEMA, "setup": self.setup, "ended": self.ended, "samples": self.samples, "failures": self.failures,
+                "outside": self.outside}
 
     def write(self):
         fresh = self.path.with_suffix(".new")

@@ -111,6 +111,20 @@ class Tables:
             rows += [row(f"lost writes, {kind}", ("crash", "lost"), counted(kind)) for kind in ("synced", "unsynced")]
         return self.table("Room, mount and losses", ["", *self.candidates], rows)
 
+    def outside(self):
+        """Bytes and room of the first candidate, in the guest and outside."""
+        rows = []
+        for one in self.document["outside"]:
+            phase = (one["case"], one["phase"])
+            inside = self.median(phase, BASE, "zoned_written")
+            if inside is None:
+                continue
+            room = [f"{self.median(phase, BASE, 'operations') * 4:,.0f}", f"{one['operations'] * 4:,.0f}"] if one["case"] == "room" else ["", ""]
+            rows.append([f"{phase[0]}: {phase[1]}", f"{inside / MEGABYTE:,.1f}", f"{one['written'] / MEGABYTE:,.1f}",
+                         f"{one['written'] / inside:.2f}", *room])
+        return self.table(f"{BASE} in the guest, by the kernel's counter, and outside, by ZenFS's",
+                          ["phase", "MB in the guest", "MB outside", "ratio", "MiB of files in the guest", "outside"], rows)
+
     def failures(self):
         lines = [f"- {one['case']} on {one['candidate']}, turn {one['repetition'] + 1}: {one['reason']}"
                  for one in self.document["failures"]]
@@ -124,7 +138,7 @@ class Tables:
             head, self.figures("Operations a second", "ops_per_second", lambda value: f"{value:,.0f}"), *latencies, self.written(),
             self.figures("Zones reset", "zone_resets", lambda value: f"{value:,.0f}",
                          lambda phase: any(self.median(phase, name, "zone_resets") for name in self.candidates)),
-            self.cpu(), self.single(), self.failures()] if part)
+            self.cpu(), self.single(), self.outside(), self.failures()] if part)
 
     def bar(self, phase, name):
         rates = [one["ops_per_second"] for one in self.samples(phase, name)]

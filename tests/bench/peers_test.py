@@ -111,8 +111,9 @@ class Lines(InFolder):
 
 
 class Table(unittest.TestCase):
-    def tables(self, samples, failures=()):
-        return Tables({"samples": samples, "failures": list(failures)}, ["zenfs-dev", "xfs", "f2fs"], {"fillseq": "", "room": ""})
+    def tables(self, samples, failures=(), outside=()):
+        return Tables({"samples": samples, "failures": list(failures), "outside": list(outside)}, ["zenfs-dev", "xfs", "f2fs"],
+                      {"fillseq": "", "room": ""})
 
     def text(self, samples, failures=()):
         return self.tables(samples, failures).text()
@@ -145,6 +146,17 @@ class Table(unittest.TestCase):
         self.assertIn("| fillseq: fillseq | 100 | fails |", text)
         self.assertIn("- fillseq on xfs, turn 1: no space", text)
         self.assertIn("| MiB of synced files until an error | – | 40 |", text)
+
+
+    def test_bytes_and_room_in_the_guest_stand_beside_those_outside(self):
+        samples = [sample(unit(0, "zenfs-dev"), 1, 100_000_000), sample(unit(0, "zenfs-dev", "room"), 1, 40_000_000, phase="room")]
+        outside = [{"case": "fillseq", "phase": "fillseq", "written": 99_000_000, "operations": 10},
+                   {"case": "room", "phase": "room", "written": 44_000_000, "operations": 11},
+                   {"case": "room", "phase": "not-in-the-guest", "written": 1, "operations": 1}]
+        text = self.tables(samples, outside=outside).text()
+        self.assertIn("| fillseq: fillseq | 100.0 | 99.0 | 0.99 |  |  |", text)
+        self.assertIn("| room: room | 40.0 | 44.0 | 1.10 | 40 | 44 |", text)
+        self.assertNotIn("not-in-the-guest", text)
 
 
 class Sizes(unittest.TestCase):
