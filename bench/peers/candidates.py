@@ -47,7 +47,6 @@ def set_scheduler():
 class Candidate:
     """A file system of the kernel; `regular`: the second drive that it needs."""
     regular = None
-    sums_data = False  # by ZenFS's CRC-32C
 
     def __init__(self, programs):
         self.programs, self.tool = programs, Tools(programs["tools"])
@@ -112,8 +111,6 @@ class Btrfs(Candidate):
 
 
 class ZenfsDev(Candidate):
-    sums_data = True
-
     def __init__(self, programs):
         super().__init__(programs)
         name = nvme(cases.ZONED.serial)

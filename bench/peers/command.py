@@ -55,7 +55,7 @@ def measure(options, screen):
     built = programs.get(options.rocksdb, options.no_build, screen)
     setup = {"kernel": kernel.version, "packages": versions, "rocksdb": options.rocksdb, "programs": programs.identity(built),
              "zenfs": Zenfs(built["zenfs"])("version").strip().splitlines()[0], "processor": machine.processor(),
-             "drives": [repr(drive) for drive in cases.DRIVES], "scheduler": cases.SCHEDULER,
+             "drives": [repr(drive) for drive in cases.DRIVES], "scheduler": cases.SCHEDULER, "clock": cases.CLOCK,
              "cases": {case.name: repr(case.phases) for case in cases.CASES}}
     out = pathlib.Path(options.out) if options.out else BUILD_ROOT / "peers" / f"results-{options.rocksdb}"
     out.mkdir(parents=True, exist_ok=True)

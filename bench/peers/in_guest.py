@@ -14,7 +14,7 @@ import traceback
 
 from guest.shell import CommandFailed, modprobe
 from guest.devices import nvme
-from peers import cases, emulated_crc, phases
+from peers import cases, phases
 from peers.candidates import KINDS
 from tooling import process
 from trial import db_bench_output
@@ -81,7 +81,6 @@ class Unit:
         self.case = next(one for one in cases.CASES if one.name == case)
         self.candidate = KINDS[candidate](programs)
         self.counters = Counters(self.candidate)
-        self.crc_ns_per_byte = emulated_crc.nanoseconds_per_byte() if self.candidate.sums_data else 0.0
         self.log = pathlib.Path("/run/tmp/output")
         self.start_cpu = {}
         self.doing = "mkfs"  # for the reason of a failure
@@ -125,14 +124,13 @@ class Unit:
         start = self.start_cpu["db_bench" if phase.program == "db_bench" else "files"]
         self.sample(phase.name, result, None if phase.after else start, process_seconds=seconds, **({"ended_with": ended[1]} if ended else {}))
 
-    def sample(self, name, result, start_cpu_seconds, summed="zoned_written", **more):
-        """`summed`: the counter of the bytes that ZenFS computes a checksum of."""
+    def sample(self, name, result, start_cpu_seconds, **more):
         counted = self.counters.since()
         cpu = None if start_cpu_seconds is None else max(0.0, counted["cpu_seconds"] - start_cpu_seconds) / result.operations * 1e6
         latency = {**result.histograms[0].percentiles, "max": result.histograms[0].max} if result.histograms else {}
         line(sample={**self.identity, "phase": name, "ops_per_second": result.ops_per_second, "operations": result.operations,
                      "seconds": result.seconds, "latency_us": latency,
-                     "cpu_us_per_op": cpu, "crc_us_per_op": self.crc_ns_per_byte * counted[summed] / 1e3 / result.operations, "start_cpu_seconds": start_cpu_seconds, **counted, **more})
+                     "cpu_us_per_op": cpu, "start_cpu_seconds": start_cpu_seconds, **counted, **more})
 
     def files(self, verb, count, place):
         return phases.files(self.programs, verb, count, place, ACKNOWLEDGED)
@@ -165,7 +163,7 @@ class Unit:
         output = process.run(self.files("list", 0, listing), self.log, listing.environment(), PATIENCE).output
         opened, listed = (db_bench_output.result_of(output, name) for name in ("open", "list"))
         mount_us = mounted * 1e6 + opened.micros_per_op
-        self.sample("mount", opened._replace(ops_per_second=1e6 / mount_us, micros_per_op=mount_us, histograms=[]), 0, "zoned_read",
+        self.sample("mount", opened._replace(ops_per_second=1e6 / mount_us, micros_per_op=mount_us, histograms=[]), 0,
                     mount_ms=mount_us / 1e3, list_ms=listed.micros_per_op * listed.operations / 1e3, files_listed=listed.operations)
         self.counters.start()
         place = self.candidate.place("load")

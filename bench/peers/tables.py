@@ -80,16 +80,6 @@ class Tables:
 
         return self.rows_of("MB written to the zoned drive + to the regular one", text)
 
-    def cpu(self):
-        def text(phase, name):
-            value, of_crc = self.median(phase, name, "cpu_us_per_op"), self.median(phase, name, "crc_us_per_op")
-            if value is None:
-                return "–"
-            return (show.micros(value) + (f", {show.micros(of_crc)} CRC" if of_crc and of_crc >= value / 100 else "") +
-                    self.beside_base(phase, name, "cpu_us_per_op"))
-
-        return self.rows_of("CPU time of the guest for an operation, and of that emulated CRC-32C instructions", text)
-
     def single(self):
         """Room, mount and losses: one row a figure."""
         def row(title, phase, text):
@@ -138,7 +128,7 @@ class Tables:
             head, self.figures("Operations a second", "ops_per_second", lambda value: f"{value:,.0f}"), *latencies, self.written(),
             self.figures("Zones reset", "zone_resets", lambda value: f"{value:,.0f}",
                          lambda phase: any(self.median(phase, name, "zone_resets") for name in self.candidates)),
-            self.cpu(), self.single(), self.outside(), self.failures()] if part)
+            self.figures("CPU time of the guest for an operation", "cpu_us_per_op", show.micros), self.single(), self.outside(), self.failures()] if part)
 
     def bar(self, phase, name):
         rates = [one["ops_per_second"] for one in self.samples(phase, name)]
