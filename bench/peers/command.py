@@ -27,7 +27,7 @@ def parse(arguments):
         "emulated drive in a QEMU guest; docs/use/peers.md tells the rest. A run that was interrupted goes on where it was.")
     parser.add_argument("--candidate", action="append", choices=list(CANDIDATES), help=f"(repeatable; {BASE} is always measured)")
     parser.add_argument("--case", action="append", choices=list(CASES), help="only this case (repeatable)")
-    parser.add_argument("--turns", type=at_least_one, default=3, metavar="N", help="of each case (default 3)")
+    parser.add_argument("--turns", type=at_least_one, default=2, metavar="N", help="of each case (default 2)")
     parser.add_argument("--boots", type=at_least_one, metavar="N", help="end after so many guests of about eight minutes")
     parser.add_argument("--rocksdb", choices=(RELEASE, DEBIAN), default=RELEASE,
                         help=f"release {RELEASE}, or Debian's {DEBIAN}, which has assertions on")
