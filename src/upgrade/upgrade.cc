@@ -255,7 +255,10 @@ class Undoer {
     ZENFS_RETURN_IF_ERROR(CheckDevice());
     ZENFS_ASSIGN_OR_RETURN(const Superblock found, ProbeReadable(device_));
     ZENFS_RETURN_IF_ERROR(CheckUuid(found.uuid));
-    if (found.is_older()) return End();  // before the switch of an upgrade, or after that of an undo
+    if (found.is_older()) {  // before the switch of an upgrade, or after that of an undo
+      ZENFS_RETURN_IF_ERROR(CheckNotWrittenSince(found));
+      return End();
+    }
     if (!found.was_older())
       return Fail(Code::kInvalidArgument, fmt::format("{}: the volume was never upgraded", device_.name()));
     ZENFS_ASSIGN_OR_RETURN(Replayed replayed, Replay(device_, found));
@@ -302,6 +305,22 @@ class Undoer {
     return Fail(Code::kInvalidArgument,
                 fmt::format("the copy is of volume {}, and {} holds {}", saved_.copy.uuid.ToString(),
                             device_.name(), uuid.ToString()));
+  }
+
+  // Each mount of the older program that writes goes on in another zone, with the next sequence. Then its log must not be wiped.
+  Status CheckNotWrittenSince(const Superblock& older) const {
+    std::vector<ZoneInfo> zones;
+    for (const ZoneId zone : older.metadata_zones) {
+      ZENFS_ASSIGN_OR_RETURN(zones.emplace_back(), device_.ReportZone(zone));
+    }
+    OlderLog log(device_, older);
+    ZENFS_RETURN_IF_ERROR(log.Read(zones));
+    const Replayed& now = log.replayed();
+    if (now.chain.front() == saved_.zone.zone && now.generation == saved_.copy.highest_sequence) return {};
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: the older ZenFS has written to its volume since the copy was made; there is "
+                            "nothing to undo, and nothing was changed",
+                            device_.name()));
   }
 
   // A log switch since the upgrade, for checksums, may have moved the new metadata to the place of the older log. Then it moves on.

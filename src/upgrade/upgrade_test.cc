@@ -154,6 +154,18 @@ TEST_F(UpgradeTest, NoMountWritesWhileAnUndoIsUnderWay) {
   EXPECT_THAT(volume.error().text(), HasSubstr("run zenfs upgrade --undo=FILE again"));
 }
 
+TEST_F(UpgradeTest, AnUndoAfterTheOlderProgramHasWrittenSinceChangesNothing) {
+  const std::string copy = MustUpgrade(rig_.device(), directory_);
+  ASSERT_TRUE(IsOk(UndoUpgrade(rig_.device(), copy)));
+  // Its next mount goes on in another zone.
+  rig_.writer().Superblock(ZoneId(1), 4);
+  rig_.writer().Snapshot({{.id = 90, .names = {"made since"}}});
+  const Status again = UndoUpgrade(rig_.device(), copy);
+  EXPECT_EQ(CodeOf(again), Code::kInvalidArgument);
+  EXPECT_THAT(again.error().text(), HasSubstr("there is nothing to undo"));
+  EXPECT_EQ(ReadAll(rig_.device()), (BytesByPath{{"/made since", ""}}));
+}
+
 TEST_F(UpgradeTest, AnUndoTakesTheCopyOfThisVolumeOnly) {
   MustUpgrade(rig_.device(), directory_);
   const std::string other = directory_.File("other");
