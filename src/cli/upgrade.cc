@@ -18,6 +18,7 @@
 #include "cli/device_option.h"
 #include "cli/flags.h"
 #include "cli/verbs.h"
+#include "metalog/probe.h"
 #include "upgrade/upgrade_plan.h"
 #include "volume/fsck/check_volume.h"
 
@@ -171,6 +172,7 @@ class UpgradeAction : public Action {
       console.Print("Nothing was changed.\n");
       return 1;
     }
+    if (!yes_) ZENFS_RETURN_IF_ERROR(CheckUnchanged(*named.device, *plan));
     const Status done = CarryOutUpgrade(
         *named.device, *plan, save_to,
         [&](std::uint64_t bytes, std::uint64_t of) { console.Progress("writing anew", bytes, of); });
@@ -185,6 +187,19 @@ class UpgradeAction : public Action {
   }
 
  private:
+  // The older program takes no lock on a zonefs, so it may have begun while the question was asked.
+  static Status CheckUnchanged(ZonedDevice& device, const UpgradePlan& shown) {
+    ZENFS_RETURN_IF_ERROR(CheckNotOpen(shown.older.aux_path));
+    ZENFS_ASSIGN_OR_RETURN(const UpgradePlan now, PlanUpgrade(device));
+    if (now.older_sequence == shown.older_sequence && now.older_log == shown.older_log &&
+        now.older_log_bytes == shown.older_log_bytes)
+      return {};
+    return Fail(Code::kBusy,
+                fmt::format("{}: the older ZenFS has written to the volume since the plan was shown; "
+                            "close its databases and run it again",
+                            device.name()));
+  }
+
   Result<int> NothingToDo(ZonedDevice& device, const Error& why, Console& console) const {
     bool ended = false;
     if (!dry_run_) {
@@ -212,6 +227,7 @@ class UpgradeAction : public Action {
 
   Result<int> Undo(Console& console) const {
     ZENFS_ASSIGN_OR_RETURN(NamedDevice named, device_.Open(OpenMode::kExclusive));
+    if (const auto found = ProbeReadable(*named.device)) ZENFS_RETURN_IF_ERROR(CheckNotOpen(found->aux_path));
     ZENFS_RETURN_IF_ERROR(UndoUpgrade(*named.device, undo_));
     if (json_) {
       console.PrintJson(Json{{"outcome", "undone"}, {"saved", undo_}});

@@ -1,4 +1,5 @@
 """A volume of the older ZenFS is taken over in place, and given back."""
+import contextlib
 import json
 import os
 import pathlib
@@ -9,6 +10,16 @@ import unittest
 from cli_case import CliCase, Image, VolumeTool
 
 SIZES = {"db/000004.sst": 9000, "copy/000004.sst": 9000, "db/000005.log": 5100, "db/000006.log": 300}
+
+
+@contextlib.contextmanager
+def locked(path):
+    """A lock on the file, as RocksDB has one on the LOCK of an open database. Yields the process that has it."""
+    with subprocess.Popen([sys.executable, "-c", "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); "
+                           "print('locked', flush=True); sys.stdin.read()", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"locked\n"
+        yield holder.pid
+        holder.stdin.close()
 
 
 class Upgrade(CliCase):
@@ -120,14 +131,13 @@ class Upgrade(CliCase):
         lock = aux / "db" / "LOCK"
         lock.touch()
         self.make_older(f"older {aux}/")
-        holder = subprocess.Popen([sys.executable, "-c", "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); "
-                                   "print('locked', flush=True); sys.stdin.read()", lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.assertEqual(holder.stdout.readline(), b"locked\n")
-        with self.unchanged():
-            self.fails("upgrade", f"--emu={self.image}", "--yes", saying=[f"{lock} is locked by process {holder.pid}", "close it first"])
-        holder.communicate()
+        with locked(lock) as pid, self.unchanged():
+            self.fails("upgrade", f"--emu={self.image}", "--yes", saying=[f"{lock} is locked by process {pid}", "close it first"])
         out = self.upgrade()
         self.assertIn(f"the old ones stay in {aux}", out)
+        self.ok("upgrade", f"--emu={self.image}", f"--undo={self.saved}")
+        with locked(lock) as pid, self.unchanged():
+            self.fails("upgrade", f"--emu={self.image}", f"--undo={self.saved}", saying=[f"{lock} is locked by process {pid}", "close it first"])
 
     def test_a_device_that_a_program_has_open_is_refused(self):
         with VolumeTool("device", self.image) as holder, self.unchanged():
