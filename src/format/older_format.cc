@@ -146,6 +146,15 @@ void SetOlderSequence(ByteSpan record, std::uint32_t sequence) {
   std::memcpy(record.data(), &crc, sizeof crc);
 }
 
+void SetInvalidOlderRecord(ByteSpan block) {
+  ZENFS_ASSERT(block.size() > kOlderRecordHeaderBytes);
+  const std::uint32_t payload_bytes = 1;
+  std::memcpy(block.data() + sizeof(std::uint32_t), &payload_bytes, sizeof payload_bytes);
+  const std::uint32_t wrong =
+      ~MaskedCrc(block.subspan(sizeof(std::uint32_t), sizeof payload_bytes + payload_bytes));
+  std::memcpy(block.data(), &wrong, sizeof wrong);
+}
+
 bool HasOlderSuperblockMagic(ByteView bytes) {
   if (bytes.size() < kOlderRecordHeaderBytes + sizeof kMagic) return false;
   ByteView magic = bytes.subspan(kOlderRecordHeaderBytes);

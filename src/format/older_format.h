@@ -37,9 +37,12 @@ struct OlderSuperblock {
 [[nodiscard]] bool HasOlderSuperblockMagic(ByteView bytes);
 [[nodiscard]] Result<OlderSuperblock> DecodeOlderSuperblock(ByteView payload);
 
-// No log gets so far. A superblock with this sequence and nothing behind it says that an upgrade is being undone
-// (upgrade/upgrade.h): neither program then takes the older log, which is not whole yet.
+// No log gets so far. A superblock with this sequence and an invalid record behind it says that an upgrade is being undone
+// (upgrade/upgrade.h): neither program then takes the older log, which is not whole yet. The older program passes by a superblock
+// without a snapshot, and takes the log before it; at an invalid record it refuses.
 inline constexpr std::uint32_t kOlderUndoSequence = UINT32_MAX;
+// Makes `block` begin with a record whose checksum is wrong.
+void SetInvalidOlderRecord(ByteSpan block);
 // `record`: a whole superblock with its header, at least kOlderSuperblockRecordBytes.
 void SetOlderSequence(ByteSpan record, std::uint32_t sequence);
 

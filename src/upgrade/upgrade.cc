@@ -359,12 +359,29 @@ class Undoer {
 
   Status WriteMarker(ZoneId zone, const Superblock& superblock) {
     ZENFS_ASSIGN_OR_RETURN(const ZoneInfo info, device_.ReportZone(zone));
-    if (OlderSequences(device_, {info}).front() == kOlderUndoSequence) return FlushDevice(device_);
+    const std::size_t bytes = saved_.superblock.size() + device_.geometry().block_size;
+    const bool is_there = OlderSequences(device_, {info}).front() == kOlderUndoSequence;
+    if (is_there && info.WrittenBytes() >= bytes) return FlushDevice(device_);
     ZENFS_RETURN_IF_ERROR(MakeEmpty(device_, zone));
     SetOlderSequence(saved_.superblock.Span(), kOlderUndoSequence);
-    const auto write = [&] { return device_.Write(info.start, saved_.superblock.View()); };
-    ZENFS_RETURN_IF_ERROR(WithSlots(superblock, write));
-    return FlushDevice(device_);
+    AlignedBuffer invalid(device_.geometry().block_size);
+    invalid.Resize(device_.geometry().block_size);
+    std::ranges::fill(invalid.Span(), std::byte{0});
+    const auto put = [&](DeviceOffset place, ByteView blocks) -> Status {
+      ZENFS_RETURN_IF_ERROR(WithSlots(superblock, [&] { return device_.Write(place, blocks); }));
+      return FlushDevice(device_);
+    };
+    // A torn write may return what was there before the reset: an older log. Its superblock goes first.
+    const DeviceOffset behind = info.start + saved_.superblock.size();
+    AlignedBuffer zeros(saved_.superblock.size());
+    zeros.Resize(saved_.superblock.size());
+    std::ranges::fill(zeros.Span(), std::byte{0});
+    ZENFS_RETURN_IF_ERROR(put(info.start, zeros.View()));
+    ZENFS_RETURN_IF_ERROR(put(behind, invalid.View()));
+    ZENFS_RETURN_IF_ERROR(MakeEmpty(device_, zone));
+    SetInvalidOlderRecord(invalid.Span());
+    ZENFS_RETURN_IF_ERROR(put(info.start, saved_.superblock.View()));
+    return put(behind, invalid.View());
   }
 
   Status RestoreLog(const Superblock& superblock) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "format/older_format.h"
+#include "metalog/older_log.h"
 #include "metalog/replay.h"
 #include "upgrade/upgrade_test_rig.h"
 #include "volume/fsck/scrub.h"
@@ -142,13 +144,27 @@ TEST_F(UpgradeTest, ChecksumsWaitIfZonesWouldBeFinishedForThem) {
   EXPECT_EQ(WrittenOf(rig.device(), OlderRig::kOpenTable).written, 8192U);
 }
 
+// The older program passes by a superblock without a snapshot. It stops at a record with a wrong checksum.
+bool OlderProgramRefuses(ZonedDevice& device) {
+  std::map<std::uint32_t, ZoneId> newest_last;
+  for (const ZoneId zone : {ZoneId(0), ZoneId(1), ZoneId(2)}) {
+    const auto report = device.ReportZone(zone);
+    if (const auto sequence = OlderSequences(device, {*report}).front()) newest_last[*sequence] = zone;
+  }
+  if (newest_last.empty()) return true;
+  const std::string bytes = WrittenOf(device, newest_last.rbegin()->second).bytes;
+  const std::string behind = bytes.substr(device.geometry().block_size);
+  return !behind.empty() && OlderPayloadBytes(AsBytes(behind)) != 0 && !ParseOlderRecord(AsBytes(behind));
+}
+
 TEST_F(UpgradeTest, NoMountWritesWhileAnUndoIsUnderWay) {
   const std::string copy = MustUpgrade(rig_.device(), directory_);
   const auto cut = rig_.Image();
-  cut->StopAfter(3);
+  cut->StopAfter(11);  // the marker is there
   ASSERT_FALSE(UndoUpgrade(*cut, copy).ok());
   const auto found = cut->Image(LossPolicy::KeepAll());
   ASSERT_FALSE(IsOlder(*found));
+  EXPECT_TRUE(OlderProgramRefuses(*found));
   const auto volume = Volume::Mount(Borrow(*found), {});
   ASSERT_EQ(CodeOf(volume), Code::kReadOnly);
   EXPECT_THAT(volume.error().text(), HasSubstr("run zenfs upgrade --undo=FILE again"));
