@@ -523,6 +523,14 @@ class StateMaker {
 
 }  // namespace
 
+Status OlderLog::Read() {
+  std::vector<ZoneInfo> zones;
+  for (const ZoneId zone : superblock_.metadata_zones) {
+    ZENFS_ASSIGN_OR_RETURN(zones.emplace_back(), device_.ReportZone(zone));
+  }
+  return Read(zones);
+}
+
 Status OlderLog::Read(const std::vector<ZoneInfo>& zones) {
   struct Candidate {
     std::uint32_t sequence = 0;

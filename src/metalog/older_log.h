@@ -69,6 +69,8 @@ class OlderLog {
   // Replays the log. Files and directories keep their ids from call to call. `zones`: the metadata zones now. Errors:
   // kCorruption, with the reason in one sentence; those of a zone report. Then replayed() is as before.
   [[nodiscard]] Status Read(const std::vector<ZoneInfo>& zones);
+  // The same of all metadata zones as they are now.
+  [[nodiscard]] Status Read();
 
   // After a Read that succeeded. `generation` is the sequence of the superblock, `sequence` the number of records.
   const Replayed& replayed() const { return replayed_; }

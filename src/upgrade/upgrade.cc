@@ -309,12 +309,8 @@ class Undoer {
 
   // Each mount of the older program that writes goes on in another zone, with the next sequence. Then its log must not be wiped.
   Status CheckNotWrittenSince(const Superblock& older) const {
-    std::vector<ZoneInfo> zones;
-    for (const ZoneId zone : older.metadata_zones) {
-      ZENFS_ASSIGN_OR_RETURN(zones.emplace_back(), device_.ReportZone(zone));
-    }
     OlderLog log(device_, older);
-    ZENFS_RETURN_IF_ERROR(log.Read(zones));
+    ZENFS_RETURN_IF_ERROR(log.Read());
     const Replayed& now = log.replayed();
     if (now.chain.front() == saved_.zone.zone && now.generation == saved_.copy.highest_sequence) return {};
     return Fail(Code::kInvalidArgument,

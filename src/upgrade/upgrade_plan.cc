@@ -65,12 +65,8 @@ class Planner {
 
  private:
   Status ReadOlder() {
-    std::vector<ZoneInfo> zones;
-    for (const ZoneId zone : plan_.older.metadata_zones) {
-      ZENFS_ASSIGN_OR_RETURN(zones.emplace_back(), device_.ReportZone(zone));
-    }
     OlderLog log(device_, plan_.older);
-    ZENFS_RETURN_IF_ERROR(log.Read(zones));
+    ZENFS_RETURN_IF_ERROR(log.Read());
     older_ = log.replayed().state;
     open_zones_ = log.open_zones();
     plan_.older_log = log.replayed().chain.front();
